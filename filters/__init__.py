@@ -1,0 +1,1 @@
+"""Filters that judge, after the search, whether a trigger is a valid image."""

@@ -1,0 +1,1 @@
+"""Augmentation of the test data, GAN training, its scores and its tuning."""

@@ -1,0 +1,1 @@
+"""The selector: which of two models to trust on an image."""

@@ -1,0 +1,30 @@
+"""Shared fixtures, and the switch for slow tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests that take longer than a minute, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="takes longer than a minute: run with --slow"))
+
+
+@pytest.fixture(scope="session")
+def testbed() -> Path:
+    """The folder of real models and data: `DIFFGAN_TESTBED`, or ../shared/testbed beside the checkout."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "testbed"
+    folder = Path(os.environ.get("DIFFGAN_TESTBED", default))
+    if not folder.is_dir():
+        pytest.skip(f"the test bed is not at {folder}: set DIFFGAN_TESTBED to run this test")
+    return folder
