@@ -1,0 +1,1 @@
+"""Feature extractors, and the judge: an ensemble that says valid, and which label."""

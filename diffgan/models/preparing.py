@@ -1,0 +1,73 @@
+"""From diffgan's images to what a model takes: layout, range, mean and standard deviation."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgan.errors import ModelError
+from diffgan.images import FloatImages, ImageSpec
+from diffgan.models.options import Layout, ModelOptions
+
+
+def prepare(images: FloatImages, options: ModelOptions, layout: Layout) -> NDArray[np.float32]:
+    """Scales to the model's range, normalises per channel, and puts the channels where the model wants them."""
+    low, high = options.range
+    prepared = images
+    if (low, high) != (0.0, 1.0):
+        prepared = prepared * np.float32(high - low) + np.float32(low)
+    if options.mean is not None:
+        prepared = prepared - _per_channel(options.mean)
+    if options.std is not None:
+        prepared = prepared / _per_channel(options.std)
+    if layout == "NHWC":
+        prepared = prepared.transpose(0, 2, 3, 1)
+    return np.ascontiguousarray(prepared)
+
+
+def check_normalisation(name: str, options: ModelOptions, spec: ImageSpec) -> None:
+    """Refuses a mean or std with another number of channels than the images.
+
+    Raises:
+        ModelError: it has.
+    """
+    for key in ("mean", "std"):
+        values = getattr(options, key)
+        if values is not None and len(values) not in (1, spec.channels):
+            raise ModelError(
+                f"{name}: {key} has {len(values)} values, but the images have {spec.channels} channel(s): "
+                f"give {spec.channels}, or one for all."
+            )
+
+
+def check_input_shape(name: str, declared: tuple[int | None, ...] | None, layout: Layout, spec: ImageSpec) -> None:
+    """Refuses images that a model's declared input cannot take.
+
+    Raises:
+        ModelError: it cannot take them.
+    """
+    if declared is None:
+        return
+    channels, height, width = spec.shape
+    given = (channels, height, width) if layout == "NCHW" else (height, width, channels)
+    fits = len(declared) == 4 and all(want is None or want == have for want, have in zip(declared[1:], given, strict=True))
+    if fits:
+        return
+    wanted = "×".join("any" if size is None else str(size) for size in declared[1:])
+    axes = "×".join(layout[1:])
+    raise ModelError(
+        f"{name} takes images of {wanted}, but was given {'×'.join(map(str, given))} ({axes}): "
+        "use data of that size, or say the model's layout (layout=NHWC or NCHW)."
+    )
+
+
+def declared_spec(declared: tuple[int | None, ...] | None, layout: Layout) -> ImageSpec | None:
+    """The image size that a model declares, if it is complete."""
+    if declared is None or len(declared) != 4 or None in declared[1:]:
+        return None
+    first, second, third = (int(size) for size in declared[1:] if size is not None)
+    return ImageSpec(first, second, third) if layout == "NCHW" else ImageSpec(third, first, second)
+
+
+def _per_channel(values: tuple[float, ...]) -> NDArray[np.float32]:
+    return np.asarray(values, dtype=np.float32).reshape(1, -1, 1, 1)

@@ -1,0 +1,55 @@
+"""Packings and DV, intervals, tests and effect sizes: pure functions that many parts need."""
+
+from __future__ import annotations
+
+from diffgan.stats.comparisons import (
+    TestResult,
+    holm,
+    mann_whitney,
+    mcnemar,
+    vargha_delaney,
+)
+from diffgan.stats.distances import (
+    cosine_distances,
+    median_nearest_distance,
+    nearest_distances,
+)
+from diffgan.stats.intervals import (
+    Interval,
+    bootstrap_interval,
+    mean,
+    median,
+    quantile,
+    wilson_interval,
+)
+from diffgan.stats.packing import Packing, Space, greedy_packing
+from diffgan.stats.yardstick import (
+    JudgedTriggers,
+    Measurement,
+    Yardstick,
+    measure,
+)
+
+__all__ = [
+    "Interval",
+    "JudgedTriggers",
+    "Measurement",
+    "Packing",
+    "Space",
+    "TestResult",
+    "Yardstick",
+    "bootstrap_interval",
+    "cosine_distances",
+    "greedy_packing",
+    "holm",
+    "mann_whitney",
+    "mcnemar",
+    "mean",
+    "measure",
+    "median",
+    "median_nearest_distance",
+    "nearest_distances",
+    "quantile",
+    "vargha_delaney",
+    "wilson_interval",
+]
