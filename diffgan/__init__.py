@@ -1,0 +1,35 @@
+"""Finds the images on which two image classifiers disagree, although they score about the same.
+
+`import diffgan` is light: what needs torch is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from diffgan._version import __version__
+from diffgan.errors import DiffganError
+
+if TYPE_CHECKING:
+    from diffgan.archive import Archive
+    from diffgan.datasets import Dataset, load_dataset
+    from diffgan.models import Classifier, load_classifier
+
+_HOMES = {
+    "Archive": "diffgan.archive",
+    "Classifier": "diffgan.models",
+    "Dataset": "diffgan.datasets",
+    "load_classifier": "diffgan.models",
+    "load_dataset": "diffgan.datasets",
+}
+
+__all__ = ["Archive", "Classifier", "Dataset", "DiffganError", "__version__", "load_classifier", "load_dataset"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'diffgan' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -36,11 +36,8 @@ def create_file(path: Path, layout: Layout) -> None:
         try:
             connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             _use_wal(connection, path)
-            connection.execute("BEGIN")
             create_tables(connection)
             write_layout(connection, layout)
-            if connection.in_transaction:
-                connection.execute("COMMIT")
         finally:
             connection.close()
 
@@ -51,10 +48,10 @@ def open_file(path: Path, *, read_only: bool) -> sqlite3.Connection:
     Raises:
         ArchiveError: it is missing, damaged, no archive, or of a newer diffgan.
     """
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise ArchiveError(f"The archive {path} {what}: give the archive.db of a run.")
     with telling("open the archive", path):
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "does not exist"
+            raise ArchiveError(f"The archive {path} {what}: give the archive.db of a run.")
         connection = _connect_for_reading(path) if read_only else _connect(path, "rw")
         try:
             check_version(connection, path)

@@ -80,7 +80,8 @@ class TriggerBatch:
 
     def select(self, rows: NDArray[Any] | slice) -> Self:
         """The rows that a mask, a list of indices or a slice picks."""
-        return type(self)(**{name: _rows(column, rows) for name, column in self.columns().items()})
+        picked: dict[str, Any] = {name: _rows(column, rows) for name, column in self.columns().items()}
+        return type(self)(**picked)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,7 +116,7 @@ def _check_column(name: str, column: NDArray[Any] | None, *, rows: int) -> None:
     if name in _WHOLE and not np.issubdtype(column.dtype, np.integer):
         raise DataError(f"{name} of a trigger batch is {column.dtype}; expected integers.")
     if name not in _PER_ROW and column.ndim != 1:
-        raise DataError(f"{name} of a trigger batch has shape {column.shape}; expected ({rows},): one number per image.")
+        raise DataError(f"{name} of a trigger batch has shape {column.shape}; expected ({rows},): one number each.")
 
 
 def _rows(column: NDArray[Any] | None, rows: NDArray[Any] | slice) -> NDArray[Any] | None:

@@ -149,8 +149,8 @@ class Judge:
             ids=image_ids(given),
             valid=said.valid,
             judged=said.label,
-            label_a=np.asarray(label_a, dtype=np.int64),
-            label_b=np.asarray(label_b, dtype=np.int64),
+            label_a=_labels(label_a, "A"),
+            label_b=_labels(label_b, "B"),
         )
         spaces = [Space(given, self.pixel_distance)]
         if self.feature_distance is not None:
@@ -166,3 +166,10 @@ def _threshold(confidence: Float32s, share: float) -> float:
             "would be valid: give models with probabilities, not labels, or more real images."
         )
     return threshold
+
+
+def _labels(values: ArrayLike, model: str) -> NDArray[np.int64]:
+    labels = np.asarray(values)
+    if labels.size and labels.dtype.kind not in "iu":
+        raise DataError(f"The labels of model {model} are of type {labels.dtype}; expected whole numbers.")
+    return labels.astype(np.int64)

@@ -1,0 +1,82 @@
+"""What every command prints with: one look, and plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def percent(share: float) -> str:
+    """A share as people read it.
+
+    Example:
+        >>> percent(0.9925)
+        '99.25 %'
+    """
+    return f"{100 * share:.2f} %"
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Machine-readable output, on standard output."""
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def print_facts(title: str, facts: Mapping[str, Any]) -> None:
+    """A titled list of facts."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(escape(name), escape(str(value)))
+    console = Console(highlight=False, soft_wrap=False)
+    console.print(f"[bold]{escape(title)}[/bold]")
+    console.print(table)
+
+
+def print_table(title: str, header: list[str], rows: list[list[Any]]) -> None:
+    """A titled table; all columns but the first are right-aligned."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for number, name in enumerate(header):
+        table.add_column(escape(name), justify="left" if number == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(title)}[/bold]")
+    console.print(table)
+
+
+def print_note(text: str) -> None:
+    """A remark beside the result, on standard error."""
+    sys.stderr.write(text + "\n")
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error; nothing where that is no terminal.
+
+    Yields:
+        What to call with the number of steps just done.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda steps: bar.advance(task, steps)

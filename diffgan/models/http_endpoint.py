@@ -1,0 +1,274 @@
+"""Requests to an endpoint: several at a time, retried, within one deadline; the token goes there and nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Generic, Protocol, TypeVar
+
+import httpx
+
+from diffgan.errors import ModelError
+from diffgan.models.http_address import Address
+from diffgan.models.http_replies import Trouble, error_status, transport_failed
+from diffgan.models.http_secret import Secret
+from diffgan.models.http_tensors import Message, WireError
+
+T = TypeVar("T")
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+
+#: As much of an error's body is read: its words matter, not its size.
+LARGEST_COMPLAINT = 64 * 1024
+
+
+class Clock(Protocol):
+    """Time, so that tests need not wait for it."""
+
+    def now(self) -> float:
+        """Seconds, from any start."""
+        ...
+
+    def sleep(self, seconds: float, stop: threading.Event) -> None:
+        """Waits, or returns as soon as `stop` is set."""
+        ...
+
+
+class RealClock:
+    """The clock on the wall."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float, stop: threading.Event) -> None:
+        stop.wait(seconds)
+
+
+@dataclass(frozen=True)
+class Exchange(Generic[T]):
+    """One request, written when its turn comes, and how its answer is read.
+
+    Args:
+        url: where to.
+        write: makes the request; None: a GET.
+        read: raises `WireError` for an answer that is not what was asked for.
+        largest: bytes that a sane answer cannot exceed.
+    """
+
+    url: str
+    write: Callable[[], Message] | None
+    read: Callable[[Message], T]
+    largest: int
+
+
+class Round:
+    """What the requests of one call share: the deadline, the order to stop, and the sockets to cut off by it.
+
+    Timeouts of the HTTP library hold from one received byte to the next, so that a server which drips its answer
+    could outlast any deadline: closing the sockets under the waiting threads ends that.
+    """
+
+    def __init__(self, seconds: float, clock: Clock, attempts: int | None) -> None:
+        self.seconds = seconds
+        self.attempts = attempts
+        self.stop = threading.Event()
+        self.trouble: str | None = None
+        self._clock = clock
+        self._ends = clock.now() + seconds
+
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self._ends - self._clock.now()
+
+    def pause(self, seconds: float) -> None:
+        """Waits, unless the round is over."""
+        self._clock.sleep(seconds, self.stop)
+
+    def too_late(self) -> str:
+        """What to say when the deadline is over."""
+        why = f" (last trouble: it {self.trouble})" if self.trouble else ""
+        return f"gave no answer within {self.seconds:.3g} s{why}: see that it is up, or raise the option deadline"
+
+
+class Endpoint:
+    """The model's server.
+
+    Args:
+        address: where the model answers.
+        token: sent along as a bearer token, if there is one.
+        requests: how many may be in flight at a time.
+        clock: tells the time.
+    """
+
+    def __init__(self, address: Address, *, token: Secret, requests: int, clock: Clock) -> None:
+        self.address = address
+        self._token = token
+        self._clock = clock
+        self._turn = threading.Lock()
+        self._sockets_lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+        self._pool = ThreadPoolExecutor(max_workers=requests, thread_name_prefix="diffgan-http")
+        self._client = httpx.Client(
+            headers={"accept-encoding": "identity", **token.headers()},
+            follow_redirects=False,
+            limits=httpx.Limits(max_connections=requests, max_keepalive_connections=requests, keepalive_expiry=30),
+            # Over https a proxy from the environment sees nothing but a tunnel, and company networks need it, as they
+            # need SSL_CERT_FILE. Over http it would read the token and the images. netrc is never asked: httpx leaves
+            # that to httpx.NetRCAuth, and a token or none at all is all that goes out.
+            trust_env=address.encrypted,
+        )
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.address.model!r})"
+
+    def error(self, text: str, *given: object) -> ModelError:
+        """An error about this endpoint, with what it sent cleaned, rid of the token and shortened."""
+        shown = "".join(f": {self._token.scrub_and_shorten(value)}" for value in given)
+        return ModelError(self._token.scrub(f"{self.address.model} {text}{shown}."))
+
+    def ask(self, exchange: Exchange[T], *, seconds: float, attempts: int | None = None) -> T:
+        """One exchange, tried so many times (None: until the deadline).
+
+        Raises:
+            ModelError: it failed.
+        """
+        return self.ask_all([exchange], seconds=seconds, attempts=attempts)[0]
+
+    def ask_all(self, exchanges: Sequence[Exchange[T]], *, seconds: float, attempts: int | None = None) -> list[T]:
+        """All exchanges within so many seconds, their answers in order. The first failure ends the others.
+
+        Raises:
+            ModelError: one failed, or the deadline is over.
+        """
+        this = Round(seconds, self._clock, attempts)
+        if not self._turn.acquire(timeout=max(0.0, seconds)):
+            raise self.error(this.too_late())
+        try:
+            futures = [self._pool.submit(self._try, exchange, this, seed) for seed, exchange in enumerate(exchanges)]
+            try:
+                return self._collect(futures, this)
+            finally:
+                self._end(this, futures)
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """Ends the connections and the threads."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._client.close()
+
+    def _collect(self, futures: Sequence[Future[T]], this: Round) -> list[T]:
+        done, waiting = wait(futures, timeout=max(0.0, this.left()), return_when=FIRST_EXCEPTION)
+        for future in futures:
+            if future in done and (failure := future.exception()) is not None:
+                raise failure
+        if waiting:
+            raise self.error(this.too_late())
+        return [future.result() for future in futures]
+
+    def _end(self, this: Round, futures: Sequence[Future[Any]]) -> None:
+        """After a failure, the deadline or Ctrl-C: nothing more is started, and what waits is woken up."""
+        if all(future.done() for future in futures):
+            return
+        for future in futures:
+            future.cancel()
+        with self._sockets_lock:
+            this.stop.set()
+            for connected in self._sockets:
+                _cut(connected)
+
+    def _try(self, exchange: Exchange[T], this: Round, seed: int) -> T:
+        """One exchange, with its retries."""
+        message = exchange.write() if exchange.write else None
+        random = Random(seed)
+        attempt = 0
+        while True:
+            attempt += 1
+            outcome = self._attempt(exchange, message, this)
+            if isinstance(outcome, Message):
+                return self._read(exchange, outcome)
+            self._pause_after(outcome, attempt, random, this)
+
+    def _read(self, exchange: Exchange[T], answer: Message) -> T:
+        try:
+            return exchange.read(answer)
+        except WireError as error:
+            raise self.error(str(error), *error.given) from None
+
+    def _attempt(self, exchange: Exchange[Any], message: Message | None, this: Round) -> Message | Trouble:
+        left = this.left()
+        if left <= 0 or this.stop.is_set():
+            return Trouble(this.too_late(), attempts=0)
+        try:
+            with self._client.stream(
+                "POST" if message else "GET",
+                exchange.url,
+                content=message.body if message else None,
+                headers=dict(message.headers) if message else None,
+                timeout=left,
+                extensions={"trace": self._watch(this)},
+            ) as response:
+                return self._receive(response, exchange.largest, this)
+        except httpx.TransportError as error:
+            return transport_failed(error)
+
+    def _receive(self, response: httpx.Response, largest: int, this: Round) -> Message | Trouble:
+        """The answer's body, never more of it than is sane; redirects and errors as trouble."""
+        encoding = response.headers.get("content-encoding", "identity")
+        if response.is_success and encoding != "identity":
+            return Trouble("answered with a compression that was not asked for", encoding, attempts=0)
+        body = bytearray()
+        for chunk in response.iter_raw():
+            body += chunk
+            if this.left() <= 0:
+                return Trouble(this.too_late(), attempts=0)
+            if not response.is_success and len(body) > LARGEST_COMPLAINT:
+                break
+            if response.is_success and len(body) > largest:
+                return Trouble(f"answered more than {largest} bytes, which cannot be right for this model", attempts=0)
+        if response.is_success:
+            return Message(response.headers, bytes(body))
+        return error_status(response, bytes(body), token_variable=self._token.variable, has_token=bool(self._token))
+
+    def _pause_after(self, trouble: Trouble, attempt: int, random: Random, this: Round) -> None:
+        """Waits before the next attempt, or raises where there must be none."""
+        failure = self.error(trouble.text, *trouble.given)
+        if this.stop.is_set() or attempt >= min(limit for limit in (trouble.attempts, this.attempts) if limit is not None):
+            raise failure
+        left = this.left()
+        this.trouble = str(failure).removeprefix(f"{self.address.model} ").removesuffix(".")
+        if trouble.wait > left:
+            raise self.error(f"{trouble.text}; it asks to wait {trouble.wait:.3g} s, but only {left:.3g} s are left")
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt - 1, 20)) * random.uniform(0.5, 1.0)
+        # Half of what is left at most, so that the last moments see another attempt.
+        this.pause(max(trouble.wait, min(pause, max(left / 2, 0.01))))
+
+    def _watch(self, this: Round) -> Callable[[str, Mapping[str, Any]], None]:
+        """Learns of each new connection's socket, which httpx shows to nobody else before the answer's headers."""
+
+        def note(event: str, info: Mapping[str, Any]) -> None:
+            if not event.endswith(("connect_tcp.complete", "start_tls.complete")):
+                return
+            connected = info["return_value"].get_extra_info("socket")
+            if not isinstance(connected, socket.socket):
+                return
+            with self._sockets_lock:
+                self._sockets = [known for known in self._sockets if known.fileno() != -1] + [connected]
+                if this.stop.is_set():
+                    _cut(connected)
+
+        return note
+
+
+def _cut(connected: socket.socket) -> None:
+    """Wakes up whoever reads from or writes to a socket; closing it would not."""
+    with contextlib.suppress(OSError):
+        # Of the plain socket: an SSLSocket would drop its TLS state under the other thread.
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
