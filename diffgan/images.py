@@ -7,6 +7,7 @@ On disk, and wherever a byte counts, they are uint8, N x H x W x C: what npz fil
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,12 +105,9 @@ def id_from_hex(text: str) -> int:
     Raises:
         DataError: the text is not 16 hex digits.
     """
-    try:
-        unsigned = int(text, 16) if len(text) == 16 else -1
-    except ValueError:
-        unsigned = -1
-    if unsigned < 0:
+    if not re.fullmatch("[0-9a-fA-F]{16}", text):
         raise DataError(f"A trigger id is 16 hex digits, not {text!r}: copy it from an export or the report.")
+    unsigned = int(text, 16)
     return unsigned - (1 << 64) if unsigned >= 1 << 63 else unsigned
 
 

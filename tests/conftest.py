@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A shared machine may pause at any moment: a slow example is no failure.
+settings.register_profile("diffgan", deadline=None)
+settings.load_profile("diffgan")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

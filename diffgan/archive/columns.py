@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -57,22 +58,33 @@ ALL = (
 )
 BY_NAME = {column.name: column for column in ALL}
 
-INSERT = (
-    f"INSERT INTO triggers (id, {', '.join(column.name for column in STORED)}) "
-    f"VALUES ({', '.join('?' * (len(STORED) + 1))})"
-)
+LONG = tuple(column for column in STORED if column.kind in ("bytes", "floats"))
+SHORT = tuple(column for column in STORED if column not in LONG)
 
 
-def encode(batch: TriggerBatch, ids: NDArray[np.int64]) -> Iterable[tuple[Any, ...]]:
-    """The rows for `INSERT`."""
-    columns = (_encode_column(column, getattr(batch, column.name)) for column in STORED)
-    return zip(ids.tolist(), *columns, strict=False)
+def source_of(wanted: Sequence[Column]) -> str:
+    """The tables to SELECT these columns from; CROSS keeps SQLite from reading the long one first."""
+    return "triggers CROSS JOIN blobs USING (number)" if any(column in LONG for column in wanted) else "triggers"
+
+
+def insert(connection: sqlite3.Connection, batch: TriggerBatch, ids: Sequence[int], first: int) -> None:
+    """Writes rows under the numbers from `first`, within the caller's transaction."""
+    numbers = range(first, first + len(ids))
+    short = zip(numbers, ids, *(_encode_column(column, getattr(batch, column.name)) for column in SHORT), strict=False)
+    long = zip(numbers, *(_encode_column(column, getattr(batch, column.name)) for column in LONG), strict=False)
+    connection.executemany(_insertion("triggers", ("number", "id"), SHORT), short)
+    connection.executemany(_insertion("blobs", ("number",), LONG), long)
+
+
+def _insertion(table: str, keys: tuple[str, ...], columns: Sequence[Column]) -> str:
+    names = (*keys, *(column.name for column in columns))
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
 def _encode_column(column: Column, values: NDArray[Any] | None) -> Iterable[Any]:
     if values is None:
         return repeat(None)
-    if column.kind in ("bytes", "floats"):
+    if column in LONG:
         return _blobs(column, values)
     listed: list[Any] = values.tolist()
     if column.missing is not None:
@@ -81,7 +93,7 @@ def _encode_column(column: Column, values: NDArray[Any] | None) -> Iterable[Any]
 
 
 def _blobs(column: Column, values: NDArray[Any]) -> Sequence[bytes | None]:
-    rows = np.ascontiguousarray(values, dtype=_dtype(column)).reshape(len(values), -1)
+    rows = np.ascontiguousarray(values, dtype=_dtype(column)).reshape(len(values), math.prod(values.shape[1:]))
     everything = rows.tobytes()
     size = rows.shape[1] * rows.itemsize
     blobs: list[bytes | None] = [everything[start : start + size] for start in range(0, len(everything), size)]
@@ -97,7 +109,7 @@ def decode(column: Column, values: Sequence[Any], layout: Layout) -> NDArray[Any
     Raises:
         ValueError, TypeError: the values are not what the column holds: the file is damaged.
     """
-    if column.kind in ("bytes", "floats"):
+    if column in LONG:
         return _decode_blobs(column, values, layout.shape(column.name))
     if column.missing is not None:
         values = [column.missing if value is None else value for value in values]
@@ -116,15 +128,14 @@ def is_absent(column: Column, values: NDArray[Any]) -> bool:
 
 def empty(column: Column, layout: Layout) -> NDArray[Any]:
     """No rows of a column, in the shape that rows have or will have."""
-    if column.kind in ("bytes", "floats"):
+    if column in LONG:
         return np.zeros((0, *(layout.shape(column.name) or (0,))), dtype=_dtype(column))
     return np.zeros(0, dtype={"real": np.float64, "flag": np.bool_}.get(column.kind, np.int64))
 
 
 def row_bytes(layout: Layout) -> int:
     """About how much memory one row takes."""
-    blobs = (column for column in STORED if column.kind in ("bytes", "floats"))
-    return 256 + sum(math.prod(layout.shape(blob.name) or (0,)) * _dtype(blob).itemsize for blob in blobs)
+    return 256 + sum(math.prod(layout.shape(column.name) or (0,)) * _dtype(column).itemsize for column in LONG)
 
 
 def _decode_blobs(column: Column, values: Sequence[Any], shape: Shape | None) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from diffgan.errors import ArchiveError
 
 _PAGE_BYTES = 8192
 _CACHE_KIB = 64 * 1024
-_WAL_PAGES = 2000  # 16 MiB, then SQLite moves them into the main file
+_WAL_PAGES = 4000  # 32 MiB, then SQLite moves them into the main file
 _WAL_LEFT_BYTES = 64 * 1024 * 1024
 
 

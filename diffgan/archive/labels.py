@@ -18,7 +18,7 @@ from diffgan.errors import DataError
 
 _INSERT = """
 INSERT INTO labels (trigger, annotator, class, time)
-SELECT number, ?, ?, ? FROM triggers WHERE id = ?
+SELECT number, ?, ?, ? FROM known WHERE id = ?
 ON CONFLICT (trigger, annotator) DO """
 _REPLACE = _INSERT + "UPDATE SET class = excluded.class, time = excluded.time"
 _KEEP = _INSERT + "NOTHING"
@@ -90,7 +90,7 @@ class Labels:
         Raises:
             ArchiveError: the disk refuses.
         """
-        sql = "DELETE FROM labels WHERE annotator = ? AND trigger = (SELECT number FROM triggers WHERE id = ?)"
+        sql = "DELETE FROM labels WHERE annotator = ? AND trigger = (SELECT number FROM known WHERE id = ?)"
         with writing(self.connection, self.path):
             self.connection.executemany(sql, [(annotator, number) for number in ids.tolist()])
 

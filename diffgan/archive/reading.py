@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from diffgan.archive.columns import KEPT, Column, decode, empty, row_bytes
+from diffgan.archive.columns import KEPT, Column, decode, empty, row_bytes, source_of
 from diffgan.archive.faults import damaged, telling
 from diffgan.archive.layout import Layout
 
@@ -76,7 +76,7 @@ def pages(source: Source, columns: Sequence[Column], selection: Selection, size:
     size = size or max(1, min(_MOST_ROWS, _PAGE_BYTES // row_bytes(source.layout)))
     last, reached = count(source, Selection()), 0
     sql = (
-        f"SELECT number, {', '.join(column.expression for column in columns)} FROM triggers "
+        f"SELECT number, {_listed(columns)} FROM {source_of(columns)} "
         f"WHERE number > ? AND number <= ?{selection.conditions} ORDER BY number LIMIT ?"
     )
     while reached < last:
@@ -94,24 +94,9 @@ def rows_by_id(source: Source, columns: Sequence[Column], ids: Sequence[int]) ->
     Raises:
         ArchiveError: the file cannot be read.
     """
-    sql = f"SELECT {', '.join(column.expression for column in columns)} FROM triggers WHERE id = ?"
+    sql = f"SELECT {_listed(columns)} FROM {source_of(columns)} WHERE number = (SELECT number FROM known WHERE id = ?)"
     with telling("read the archive", source.path):
         return [source.connection.execute(sql, (number,)).fetchone() for number in ids]
-
-
-def known(source: Source, ids: Sequence[int]) -> set[int]:
-    """Those of the ids that the archive has.
-
-    Raises:
-        ArchiveError: the file cannot be read.
-    """
-    found: set[int] = set()
-    with telling("read the archive", source.path):
-        for start in range(0, len(ids), 512):  # older SQLite takes no more than 999 parameters
-            some = ids[start : start + 512]
-            sql = f"SELECT id FROM triggers WHERE id IN ({','.join('?' * len(some))})"
-            found.update(number for (number,) in source.connection.execute(sql, some))
-    return found
 
 
 def arrays(source: Source, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> Arrays:
@@ -127,3 +112,7 @@ def arrays(source: Source, columns: Sequence[Column], rows: Sequence[tuple[Any, 
         return {c.name: decode(c, v, source.layout) for c, v in zip(columns, values, strict=True)}
     except (ValueError, TypeError, OverflowError) as error:
         raise damaged(source.path, str(error)) from error
+
+
+def _listed(columns: Sequence[Column]) -> str:
+    return ", ".join(column.expression for column in columns)

@@ -12,8 +12,9 @@ APPLICATION_ID = 0x64476152
 """Tells an archive of ours from any other SQLite file."""
 SCHEMA_VERSION = 1
 
-# Rows are never removed, so `number` is both the order of discovery and, at its greatest, the count.
-# `passed` and `class` follow the words of the design; NULL stands for whatever a row does not have.
+# Rows are never removed, so `number` is both the order of discovery and, at its greatest, the count. What is long
+# stands apart in `blobs`, so that counts and charts need not leaf through the images. `known` tells the number of an
+# id; `diffgan.archive.known` says why it has two parts. NULL stands for whatever a row does not have.
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE checkpoint (name TEXT PRIMARY KEY, value BLOB NOT NULL);
@@ -30,14 +31,18 @@ CREATE TABLE triggers (
     queries_b INTEGER NOT NULL,
     classes INTEGER,
     seed_index INTEGER,
-    parent INTEGER,
+    parent INTEGER
+);
+CREATE TABLE blobs (
+    number INTEGER PRIMARY KEY REFERENCES triggers (number),
     outputs_a BLOB NOT NULL,
     outputs_b BLOB NOT NULL,
     latents BLOB,
     images BLOB NOT NULL
 );
-CREATE UNIQUE INDEX triggers_by_id ON triggers (id);
-CREATE INDEX triggers_by_labels ON triggers (label_a, label_b);
+CREATE TABLE known_recent (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+CREATE TABLE known_before (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+CREATE VIEW known AS SELECT id, number FROM known_recent UNION ALL SELECT id, number FROM known_before;
 CREATE TABLE verdicts (
     trigger INTEGER NOT NULL REFERENCES triggers (number),
     filter TEXT NOT NULL,

@@ -16,6 +16,7 @@ from diffgan.archive import columns, reading
 from diffgan.archive.connection import create_file, open_file, writing
 from diffgan.archive.connection import reading as one_view
 from diffgan.archive.faults import telling
+from diffgan.archive.known import numbers_of, remember
 from diffgan.archive.labels import Labels
 from diffgan.archive.layout import Layout, read_layout, write_layout
 from diffgan.archive.records import StoredTriggers, TriggerBatch
@@ -117,7 +118,7 @@ class Archive:
             layout = self._settle(batch)
             is_new = _first_of_each(ids) & ~self.contains(ids)
             new = batch if is_new.all() else batch.select(is_new)
-            self._connection.executemany(columns.INSERT, columns.encode(new, ids[is_new]))
+            self._insert(new, ids[is_new].tolist())
             self._replace_checkpoint(checkpoint)
         self._layout = layout
         return is_new
@@ -168,7 +169,8 @@ class Archive:
             ArchiveError: the file cannot be read.
         """
         listed = ids.tolist()
-        known = reading.known(self._source(), listed)
+        with telling("read the archive", self.path):
+            known = numbers_of(self._connection, listed)
         return np.fromiter((number in known for number in listed), dtype=np.bool_, count=len(listed))
 
     def find(self, ids: Sequence[int] | NDArray[np.int64]) -> StoredTriggers:
@@ -244,7 +246,8 @@ class Archive:
             DataError: there is no such column.
             ArchiveError: the file cannot be read.
         """
-        sql = f"SELECT EXISTS (SELECT 1 FROM triggers WHERE {_column(name).expression} IS NOT NULL)"
+        column = _column(name)
+        sql = f"SELECT EXISTS (SELECT 1 FROM {columns.source_of([column])} WHERE {column.expression} IS NOT NULL)"
         with telling("read the archive", self.path):
             return bool(self._connection.execute(sql).fetchone()[0])
 
@@ -275,6 +278,11 @@ class Archive:
             layout = read_layout(self._connection, self.path).settled_by(batch)
             write_layout(self._connection, layout)
         return layout
+
+    def _insert(self, new: TriggerBatch, ids: list[int]) -> None:
+        first = self.count() + 1
+        columns.insert(self._connection, new, ids, first)
+        remember(self._connection, zip(ids, range(first, first + len(ids)), strict=True))
 
     def _replace_checkpoint(self, checkpoint: Mapping[str, bytes] | None) -> None:
         if checkpoint is not None:

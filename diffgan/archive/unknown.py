@@ -28,7 +28,7 @@ def check_known(connection: sqlite3.Connection, ids: NDArray[np.int64], *, what:
         DataError: it has not.
     """
     for number in ids.tolist():
-        if connection.execute("SELECT 1 FROM triggers WHERE id = ?", (number,)).fetchone() is None:
+        if connection.execute("SELECT 1 FROM known WHERE id = ?", (number,)).fetchone() is None:
             raise DataError(
                 f"{what} name the trigger {hex_id(number)}, which this archive does not have: give the archive that "
                 "it came from, or leave it out."

@@ -17,7 +17,7 @@ from diffgan.errors import DataError
 
 _WRITE = """
 INSERT INTO verdicts (trigger, filter, passed, score, reason)
-SELECT number, ?, ?, ?, ? FROM triggers WHERE id = ?
+SELECT number, ?, ?, ?, ? FROM known WHERE id = ?
 ON CONFLICT (trigger, filter) DO UPDATE SET passed = excluded.passed, score = excluded.score, reason = excluded.reason
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from diffgan.errors import ModelError
 
@@ -49,7 +49,10 @@ def parse_address(source: str) -> Address:
 
 def shown_location(location: str, base: str) -> str:
     """Where a redirect leads, without what may be secret: credentials and the query."""
-    parts = _split(location) if "://" in location else _split(base.partition("/v2")[0] + "/" + location.lstrip("/"))
+    try:
+        parts = _split(urljoin(base, location))
+    except ValueError:
+        parts = None
     if parts is None:
         return "an address that cannot be read"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

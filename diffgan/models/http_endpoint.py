@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import httpx
 
 from diffgan.errors import ModelError
 from diffgan.models.http_address import Address
 from diffgan.models.http_replies import Trouble, error_status, transport_failed
+from diffgan.models.http_round import Clock, Round
 from diffgan.models.http_secret import Secret
 from diffgan.models.http_tensors import Message, WireError
 
@@ -25,30 +26,11 @@ T = TypeVar("T")
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 
+#: A week: what waits in the standard library takes no infinity.
+LONGEST_ROUND = 7 * 24 * 3600.0
+
 #: As much of an error's body is read: its words matter, not its size.
 LARGEST_COMPLAINT = 64 * 1024
-
-
-class Clock(Protocol):
-    """Time, so that tests need not wait for it."""
-
-    def now(self) -> float:
-        """Seconds, from any start."""
-        ...
-
-    def sleep(self, seconds: float, stop: threading.Event) -> None:
-        """Waits, or returns as soon as `stop` is set."""
-        ...
-
-
-class RealClock:
-    """The clock on the wall."""
-
-    def now(self) -> float:
-        return time.monotonic()
-
-    def sleep(self, seconds: float, stop: threading.Event) -> None:
-        stop.wait(seconds)
 
 
 @dataclass(frozen=True)
@@ -66,35 +48,6 @@ class Exchange(Generic[T]):
     write: Callable[[], Message] | None
     read: Callable[[Message], T]
     largest: int
-
-
-class Round:
-    """What the requests of one call share: the deadline, the order to stop, and the sockets to cut off by it.
-
-    Timeouts of the HTTP library hold from one received byte to the next, so that a server which drips its answer
-    could outlast any deadline: closing the sockets under the waiting threads ends that.
-    """
-
-    def __init__(self, seconds: float, clock: Clock, attempts: int | None) -> None:
-        self.seconds = seconds
-        self.attempts = attempts
-        self.stop = threading.Event()
-        self.trouble: str | None = None
-        self._clock = clock
-        self._ends = clock.now() + seconds
-
-    def left(self) -> float:
-        """Seconds until the deadline."""
-        return self._ends - self._clock.now()
-
-    def pause(self, seconds: float) -> None:
-        """Waits, unless the round is over."""
-        self._clock.sleep(seconds, self.stop)
-
-    def too_late(self) -> str:
-        """What to say when the deadline is over."""
-        why = f" (last trouble: it {self.trouble})" if self.trouble else ""
-        return f"gave no answer within {self.seconds:.3g} s{why}: see that it is up, or raise the option deadline"
 
 
 class Endpoint:
@@ -147,12 +100,14 @@ class Endpoint:
         Raises:
             ModelError: one failed, or the deadline is over.
         """
-        this = Round(seconds, self._clock, attempts)
-        if not self._turn.acquire(timeout=max(0.0, seconds)):
+        this = Round(min(seconds, LONGEST_ROUND), self._clock, attempts)
+        if not self._turn.acquire(timeout=max(0.0, this.seconds)):
             raise self.error(this.too_late())
         try:
-            futures = [self._pool.submit(self._try, exchange, this, seed) for seed, exchange in enumerate(exchanges)]
+            futures: list[Future[T]] = []  # grown one by one, so that Ctrl-C finds all that were started
             try:
+                for seed, exchange in enumerate(exchanges):
+                    futures.append(self._pool.submit(self._try, exchange, this, seed))
                 return self._collect(futures, this)
             finally:
                 self._end(this, futures)
@@ -165,10 +120,9 @@ class Endpoint:
         self._client.close()
 
     def _collect(self, futures: Sequence[Future[T]], this: Round) -> list[T]:
-        done, waiting = wait(futures, timeout=max(0.0, this.left()), return_when=FIRST_EXCEPTION)
-        for future in futures:
-            if future in done and (failure := future.exception()) is not None:
-                raise failure
+        _, waiting = wait(futures, timeout=max(0.0, this.left()), return_when=FIRST_EXCEPTION)
+        if this.failure is not None:
+            raise this.failure
         if waiting:
             raise self.error(this.too_late())
         return [future.result() for future in futures]
@@ -185,6 +139,14 @@ class Endpoint:
                 _cut(connected)
 
     def _try(self, exchange: Exchange[T], this: Round, seed: int) -> T:
+        """One exchange; its failure ends the round at once, before a free thread takes up the next."""
+        try:
+            return self._exchange(exchange, this, seed)
+        except BaseException as failure:
+            this.fail(failure)
+            raise
+
+    def _exchange(self, exchange: Exchange[T], this: Round, seed: int) -> T:
         """One exchange, with its retries."""
         message = exchange.write() if exchange.write else None
         random = Random(seed)
@@ -200,7 +162,9 @@ class Endpoint:
         try:
             return exchange.read(answer)
         except WireError as error:
-            raise self.error(str(error), *error.given) from None
+            failure = self.error(str(error), *error.given)
+        # Outside of the except clause, so that what came, token and all, does not hang on the error as its context.
+        raise failure
 
     def _attempt(self, exchange: Exchange[Any], message: Message | None, this: Round) -> Message | Trouble:
         left = this.left()
@@ -223,7 +187,7 @@ class Endpoint:
         """The answer's body, never more of it than is sane; redirects and errors as trouble."""
         encoding = response.headers.get("content-encoding", "identity")
         if response.is_success and encoding != "identity":
-            return Trouble("answered with a compression that was not asked for", encoding, attempts=0)
+            return Trouble("answered with a compression that was not asked for", (encoding,), attempts=0)
         body = bytearray()
         for chunk in response.iter_raw():
             body += chunk
@@ -240,7 +204,8 @@ class Endpoint:
     def _pause_after(self, trouble: Trouble, attempt: int, random: Random, this: Round) -> None:
         """Waits before the next attempt, or raises where there must be none."""
         failure = self.error(trouble.text, *trouble.given)
-        if this.stop.is_set() or attempt >= min(limit for limit in (trouble.attempts, this.attempts) if limit is not None):
+        limits = [limit for limit in (trouble.attempts, this.attempts) if limit is not None]
+        if this.stop.is_set() or attempt >= min(limits, default=math.inf):
             raise failure
         left = this.left()
         this.trouble = str(failure).removeprefix(f"{self.address.model} ").removesuffix(".")

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 import httpx
@@ -95,5 +95,5 @@ def _retry_after(value: str | None) -> float:
         date = parsedate_to_datetime(value)
     except ValueError:
         return 0.0
-    aware = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
-    return max(0.0, math.ceil((aware - datetime.now(timezone.utc)).total_seconds()))
+    aware = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, math.ceil((aware - datetime.now(UTC)).total_seconds()))

@@ -192,7 +192,7 @@ def _from_json(data: Any) -> Array:
     """Numbers, flat or nested: the protocol allows both."""
     try:
         values = np.asarray(data)
-    except ValueError:
+    except (ValueError, OverflowError, RecursionError):
         values = np.asarray(None)
     if not isinstance(data, list) or (values.size and values.dtype.kind not in "fiub"):
         raise WireError("answered data that are no numbers", data)

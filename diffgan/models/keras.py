@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,7 @@ class KerasRuntime:
         self._answer = _answerer(keras, answering)
         self._answer_both: Callable[[Array], Any] | None = None
         if options.features_name is not None:
-            layer = _layer_output(model, options.features_name, path.name)
-            self._answer_both = _answerer(keras, keras.Model(model.inputs[0], [output, layer]))
+            self._answer_both = _answerer(keras, _with_features(keras, model, output, options.features_name, path.name))
 
     def run(
         self, inputs: NDArray[np.float32], *, features: bool = False, timeout: float | None = None
@@ -112,7 +111,7 @@ def _load(keras: Any, path: Path, copy: Path) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return keras.models.load_model(str(copy), compile=False, safe_mode=True)
-    except Exception as error:  # noqa: BLE001 - the loader raises several kinds, some of them in long form
+    except Exception as error:
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise ModelError(
             f"{path} is no model that Keras {keras.__version__} can load ({reason[:300]}): save it again with this "
@@ -129,11 +128,17 @@ def _answerer(keras: Any, model: Any) -> Callable[[Array], Any]:
     def answer(inputs: Array) -> Any:
         with torch.inference_mode():
             outputs = model(inputs, training=False)
-            if isinstance(outputs, (list, tuple)):
-                return [keras.ops.convert_to_numpy(output) for output in outputs]
-            return keras.ops.convert_to_numpy(outputs)
+            return [_numbers(output) for output in outputs] if isinstance(outputs, list) else _numbers(outputs)
 
     return answer
+
+
+def _numbers(output: Any) -> Array:
+    import torch
+
+    # numpy has no bfloat16.
+    values: Array = (output.float() if output.dtype == torch.bfloat16 else output).cpu().numpy()
+    return values
 
 
 def _closed(_inputs: Array) -> Any:
@@ -161,19 +166,21 @@ def _cast(inputs: NDArray[np.float32], dtype: np.dtype[Any]) -> Array:
 
 def _is_channels_first(model: Any) -> bool:
     """By the first layer, at any depth, that says where it expects the channels."""
+    return next(_data_formats(model), None) == "channels_first"
+
+
+def _data_formats(model: Any) -> Iterator[str]:
     for layer in getattr(model, "layers", []):
-        if getattr(layer, "layers", None):
-            if _is_channels_first(layer):
-                return True
-        elif getattr(layer, "data_format", None) is not None:
-            return bool(layer.data_format == "channels_first")
-    return False
+        yield from _data_formats(layer)
+        if getattr(layer, "data_format", None) is not None:
+            yield str(layer.data_format)
 
 
 def _with_output(keras: Any, model: Any, wanted: str | None, name: str) -> tuple[Any, Any]:
     """A model with a single output, and that output: by name, by number, or the first."""
     outputs = list(model.outputs)
-    names = [str(known) for known in model.output_names]
+    # A Sequential model names none: its output is its last layer's.
+    names = [str(known) for known in getattr(model, "output_names", [model.layers[-1].name])]
     if wanted is not None and wanted.isdecimal() and wanted not in names and int(wanted) < len(outputs):
         output = outputs[int(wanted)]
     else:
@@ -181,6 +188,15 @@ def _with_output(keras: Any, model: Any, wanted: str | None, name: str) -> tuple
     return (model if len(outputs) == 1 else keras.Model(model.inputs[0], output)), output
 
 
-def _layer_output(model: Any, wanted: str, name: str) -> Any:
-    layers = {layer.name: layer for layer in model.layers}
-    return layers[choose(name, "features", wanted, list(layers))].output
+def _with_features(keras: Any, model: Any, output: Any, wanted: str, name: str) -> Any:
+    """A model that answers with a layer's output, too."""
+    layers = {str(layer.name): layer for layer in model.layers}
+    layer = layers[choose(name, "features", wanted, list(layers))]
+    try:
+        return keras.Model(model.inputs[0], [output, layer.output])
+    except (AttributeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ModelError(
+            f"{name} has a layer {wanted!r}, but its output cannot be had ({reason[:200]}): name another layer with "
+            f"features_name, such as {next(reversed(layers))!r}."
+        ) from error

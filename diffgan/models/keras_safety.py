@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -92,6 +93,7 @@ _BY_MODULE: dict[str, frozenset[str]] = {
     "keras.quantizers": _QUANTIZERS,
     "keras.random": _names("SeedGenerator"),
     "keras.src.random.seed_generator": _names("SeedGenerator"),
+    "keras.src.applications.convnext": _names("LayerScale"),
     "keras.src.ops.core": _GRAPH_OPERATIONS,
     "keras.src.ops.einops": _names("Rearrange"),
 }
@@ -235,7 +237,7 @@ def _vet_archive(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
                 if needed not in present:
                     raise ModelError(f"{path} has no {needed}, so it is no Keras model: save it with model.save().")
             config, weights = archive.read(_CONFIG), archive.read(_WEIGHTS)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError) as error:
         raise ModelError(f"{path} is no complete .keras file ({error}): copy it again, or save it again.") from error
     model = _without_training(_decode(path, config))
     vet_config(path, model)
@@ -253,6 +255,8 @@ def _vet_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
             raise _refused(path, f"it holds {name!r}, which Keras does not write into a .keras file")
         if name in seen:
             raise _refused(path, f"it holds {name!r} twice")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise _refused(path, f"its {name} is compressed by a method that Keras does not use")
         if _explodes(member.file_size, member.compress_size):
             raise _refused(path, f"its {name} unpacks to {member.file_size:,} bytes from {member.compress_size:,}")
         seen.add(name)
@@ -276,7 +280,8 @@ def _decode(path: Path, text: bytes) -> dict[str, Any]:
     if len(text) > _LARGEST_CONFIG:
         raise _refused(path, f"its configuration has {len(text):,} bytes")
     try:
-        config = json.loads(text)
+        # As UTF-8 and without doubled keys, so that Keras cannot read anything else in the same bytes.
+        config = json.loads(text.decode("utf-8"), object_pairs_hook=_once)
     except RecursionError:
         raise _refused(path, "its configuration is nested deeper than any model's") from None
     except ValueError as error:
@@ -284,6 +289,13 @@ def _decode(path: Path, text: bytes) -> dict[str, Any]:
     if not isinstance(config, dict) or "class_name" not in config:
         raise ModelError(f"{path} has a configuration that describes no model: save it with model.save().")
     return config
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entry = dict(pairs)
+    if len(entry) < len(pairs):
+        raise ValueError("a key occurs twice in one object")
+    return entry
 
 
 def _vet_hdf5(path: Path, data: bytes, *, kind: str) -> bytes:

@@ -62,7 +62,8 @@ def _softmax(logits: Probabilities) -> Probabilities:
         small = np.exp(-np.abs(logits))
         return np.where(logits >= 0, 1 / (1 + small), small / (1 + small)).astype(np.float32)
     shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True)
+    shifted /= shifted.sum(axis=1, keepdims=True)
+    return shifted
 
 
 def _check_probabilities(table: Probabilities) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,8 @@ class Tensor:
             return values.astype(self.dtype, copy=False)
         scaled = values / np.float32(self.scale) if self.scale else values
         limits = np.iinfo(self.dtype)
-        return np.clip(np.rint(scaled) + self.zero_point, limits.min, limits.max).astype(self.dtype)
+        quantised: Array = np.clip(np.rint(scaled) + self.zero_point, limits.min, limits.max).astype(self.dtype)
+        return quantised
 
     def dequantise(self, values: Array) -> Array:
         """From the tensor's own type to real values."""
@@ -94,7 +96,7 @@ class TfliteRuntime:
         current = {entry["index"]: entry for entry in self._interpreter.get_output_details()}
         shape = current[detail["index"]]["shape"]
         if self._size > 1 and (len(shape) == 0 or shape[0] != self._size):
-            raise ModelError(f"{name} answers {self._size} images with shape {tuple(shape)}: leave out batch.")
+            raise ModelError(f"{name} answers {self._size} images with shape {tuple(shape.tolist())}: leave out batch.")
 
 
 class TfliteAdapter:
@@ -108,16 +110,12 @@ class TfliteAdapter:
         """Opens a file whose operations are all built into LiteRT."""
         interpreter_class = _interpreter_class()
         path = require_file(source)
+        threads = options.threads or available_cores()
         try:
             # From memory: a mapped file that shrinks later would end the process.
-            interpreter = interpreter_class(
-                model_content=path.read_bytes(), num_threads=options.threads or available_cores()
-            )
-        except Exception as error:  # noqa: BLE001 - bound C++ code may raise anything
-            raise _not_opened(path, error) from error
-        try:
+            interpreter = interpreter_class(model_content=path.read_bytes(), num_threads=threads)
             interpreter.allocate_tensors()
-        except Exception as error:  # noqa: BLE001 - bound C++ code may raise anything
+        except Exception as error:
             raise _not_opened(path, error) from error
         return TfliteRuntime(interpreter, options, path)
 
@@ -136,9 +134,11 @@ def _interpreter_class() -> Any:
 def _not_opened(path: Path, error: Exception) -> ModelError:
     reason = " ".join(str(error).split()) or type(error).__name__
     if "custom op" in reason or "Select TensorFlow op" in reason:
+        node = re.search(r"Node number \d+ \((\w+)\)", reason)
+        which = node[1] if node else _brief(reason)
         return ModelError(
-            f"{path} uses operations that are not built into LiteRT ({_brief(reason)}): convert it again with "
-            "built-in operations only (tf.lite.OpsSet.TFLITE_BUILTINS), or export it as ONNX."
+            f"{path} uses operations that are not built into LiteRT ({which}): convert it again with built-in "
+            "operations only (tf.lite.OpsSet.TFLITE_BUILTINS), or export it as ONNX."
         )
     return ModelError(
         f"{path} is no TensorFlow Lite model that LiteRT can open ({_brief(reason)}): "
@@ -179,7 +179,7 @@ def _set_batch(model: str, interpreter: Any, detail: Mapping[str, Any], wanted: 
     try:
         interpreter.resize_tensor_input(detail["index"], [wanted, *shape[1:]])
         interpreter.allocate_tensors()
-    except Exception as error:  # noqa: BLE001 - bound C++ code may raise anything
+    except Exception as error:
         raise ModelError(
             f"{model} takes {shape[0]} image(s) at a time, and refuses batch={wanted} "
             f"({_brief(' '.join(str(error).split()))}): leave out batch."

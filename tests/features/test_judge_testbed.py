@@ -47,7 +47,7 @@ def judge(testbed: Path, real: ByteImages) -> Judge:
 def labels(path: Path, images: ByteImages) -> NDArray[np.int64]:
     model, floats = OnnxModel(path), to_floats(images)
     parts = [model.predict(floats[start : start + 500], "output") for start in range(0, len(floats), 500)]
-    return np.concatenate(parts).argmax(axis=1).astype(np.int64)
+    return np.asarray(np.concatenate(parts).argmax(axis=1), dtype=np.int64)
 
 
 def test_the_thresholds_are_the_published_ones(judge: Judge) -> None:

@@ -77,6 +77,9 @@ def test_the_nearest_may_differ_from_space_to_space() -> None:
 
 def test_a_distance_equal_to_the_threshold_is_not_farther() -> None:
     assert Case([np.array([[1, 0], [0, 1]])], [1.0]).packed() == [0]
+    packing = Packing([1.0])
+    accepted = [packing.add([np.array([vector])]).tolist() for vector in ([1, 0], [0, 1], [-1, 0])]
+    assert accepted == [[True], [False], [True]]
 
 
 def test_threshold_zero_removes_copies_only() -> None:

@@ -1,0 +1,249 @@
+"""A .pt2 file that would run code is refused, and does not run: each test carries a payload that would be seen."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from diffgan.errors import ModelError, UnsafeFileError
+from diffgan.models import load_classifier
+
+
+class Payload:
+    def __init__(self, marker: Path) -> None:
+        self.marker = str(marker)
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (self.marker,)
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = torch.nn.Linear(16, 3)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(self.dense(images.reshape(images.shape[0], -1) + 0), dim=1)
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.pt2"
+    shapes = ({0: torch.export.Dim("n")},)
+    torch.export.save(torch.export.export(Net(), (torch.rand(2, 1, 4, 4),), dynamic_shapes=shapes), path)
+    return path
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Path:
+    return tmp_path / "ran"
+
+
+Members = dict[str, bytes]
+
+
+def rewritten(good: Path, change: Callable[[Members], None]) -> Path:
+    """The good file with some members changed."""
+    with zipfile.ZipFile(good) as archive:
+        members = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+    change(members)
+    path = good.with_name("bad.pt2")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(f"bad/{name}", data)
+    return path
+
+
+def in_program(change: Callable[[dict[str, Any]], None]) -> Callable[[Members], None]:
+    def apply(members: Members) -> None:
+        program = json.loads(members["models/model.json"])
+        change(program)
+        members["models/model.json"] = json.dumps(program).encode()
+
+    return apply
+
+
+def pickled(payload: object) -> bytes:
+    buffer = io.BytesIO()
+    torch.save(payload, buffer)
+    return buffer.getvalue()
+
+
+def refused(path: Path, marker: Path, message: str = "") -> None:
+    with pytest.raises(UnsafeFileError, match=message) as caught:
+        load_classifier(path)
+    assert not marker.exists()
+    assert "export" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_good_file_opens(good: Path) -> None:
+    assert load_classifier(rewritten(good, lambda members: None)).class_count == 3
+
+
+def test_sample_inputs_with_a_payload(good: Path, marker: Path) -> None:
+    def change(members: Members) -> None:
+        members["data/sample_inputs/model.pt"] = pickled(Payload(marker))
+
+    refused(rewritten(good, change), marker, "pickled objects in data/sample_inputs")
+
+
+def test_the_payload_of_these_tests_would_be_seen(good: Path, marker: Path) -> None:
+    """Torch's own reader runs it: without this, the tests above and below would prove nothing."""
+
+    def change(members: Members) -> None:
+        members["data/sample_inputs/model.pt"] = pickled(Payload(marker))
+
+    path = rewritten(good, change)
+    try:
+        torch.export.load(path)
+    except Exception:  # noqa: BLE001 - what it makes of the payload afterwards does not matter
+        pass
+    assert marker.exists()
+
+
+def test_a_weight_that_is_a_pickle(good: Path, marker: Path) -> None:
+    def change(members: Members) -> None:
+        config = json.loads(members["data/weights/model_weights_config.json"])
+        config["config"]["dense.weight"]["use_pickle"] = True
+        members["data/weights/model_weights_config.json"] = json.dumps(config).encode()
+        members["data/weights/" + config["config"]["dense.weight"]["path_name"]] = pickled(Payload(marker))
+
+    refused(rewritten(good, change), marker, "pickled objects in data/weights")
+
+
+@pytest.mark.parametrize("name", ["custom_obj_0", "opaque_obj_0", "../weight_0"])
+def test_a_constant_that_is_an_object(good: Path, marker: Path, name: str) -> None:
+    def change(members: Members) -> None:
+        entry = {"path_name": name, "is_param": False, "use_pickle": True, "tensor_meta": None}
+        members["data/constants/model_constants_config.json"] = json.dumps({"config": {"c": entry}}).encode()
+        members[f"data/constants/{name}"] = pickled(Payload(marker))
+
+    refused(rewritten(good, change), marker, "holds the object")
+
+
+def test_weights_in_the_old_form(good: Path, marker: Path) -> None:
+    def change(members: Members) -> None:
+        members["data/weights/model.pt"] = pickled(Payload(marker))
+
+    refused(rewritten(good, change), marker, "pickled objects")
+
+
+def test_compiled_code(good: Path, marker: Path) -> None:
+    def change(members: Members) -> None:
+        members["data/aotinductor/model/model.so"] = b"\x7fELF"
+
+    refused(rewritten(good, change), marker, "native code")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "torch.os.mkdir",
+        "torch.ops.load_library",
+        "torch.hub.load",
+        "torch.serialization.load",
+        "torch.ops.aten.from_file.default",
+        "torch.ops.higher_order.call_torchbind",
+        "_operator.methodcaller",
+        "_operator.call",
+        "math.__loader__.load_module",
+        "#anything",
+        "os.mkdir",
+    ],
+)
+def test_an_operator_that_is_none(good: Path, marker: Path, target: str) -> None:
+    def change(program: dict[str, Any]) -> None:
+        node = program["graph_module"]["graph"]["nodes"][0]
+        node["target"] = target
+        node["inputs"] = [{"name": "path", "arg": {"as_string": str(marker)}, "kind": 1}]
+
+    refused(rewritten(good, in_program(change)), marker, "it calls")
+
+
+def test_an_operator_given_as_an_argument(good: Path, marker: Path) -> None:
+    def change(program: dict[str, Any]) -> None:
+        node = program["graph_module"]["graph"]["nodes"][0]
+        node["inputs"].append({"name": "f", "arg": {"as_operator": "torch.os.mkdir"}, "kind": 1})
+
+    refused(rewritten(good, in_program(change)), marker, "it calls")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "__import__('os').mkdir('MARKER')",
+        "exec(\"import os; os.mkdir('MARKER')\")",
+        "().__class__.__base__",
+        "s0.func",
+        "(s0) . func",
+        "open",
+        "[s0]",
+        "lambda: s0",
+        "Symbol('s0', positive=exec('1'))",
+    ],
+)
+def test_a_size_that_is_code(good: Path, marker: Path, expression: str) -> None:
+    def change(program: dict[str, Any]) -> None:
+        values = program["graph_module"]["graph"]["tensor_values"]
+        values["images"]["sizes"][0] = {
+            "as_expr": {"expr_str": expression.replace("MARKER", str(marker)), "hint": {"as_int": 2}}
+        }
+
+    refused(rewritten(good, in_program(change)), marker, "size is computed by")
+
+
+def test_a_name_that_is_code(good: Path, marker: Path) -> None:
+    def change(program: dict[str, Any]) -> None:
+        code = f"x=__import__('os').mkdir('{marker}')"
+        program["graph_module"]["graph"]["nodes"][-1]["outputs"][0]["as_tensor"]["name"] = code
+
+    refused(rewritten(good, in_program(change)), marker, "is no name")
+
+
+def test_guards_are_never_run(good: Path, marker: Path) -> None:
+    def change(program: dict[str, Any]) -> None:
+        program["guards_code"] = [f"__import__('os').mkdir('{marker}') or True"]
+
+    assert load_classifier(rewritten(good, in_program(change))).class_count == 3
+    assert not marker.exists()
+
+
+def test_an_input_of_a_foreign_type(good: Path, marker: Path) -> None:
+    def change(program: dict[str, Any]) -> None:
+        signature = program["graph_module"]["module_call_graph"][0]["signature"]
+        signature["in_spec"] = signature["in_spec"].replace("builtins.tuple", "collections.namedtuple")
+
+    refused(rewritten(good, in_program(change)), marker, "takes or gives")
+
+
+def test_two_members_of_one_name(good: Path, marker: Path) -> None:
+    path = rewritten(good, lambda members: None)
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("bad/data/sample_inputs/model.pt", pickled(Payload(marker)))
+    refused(path, marker, "two members of one name")
+
+
+def test_the_file_of_an_older_torch_says_to_export_again(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("version", "8.5")
+        archive.writestr("serialized_exported_program.json", "{}")
+    with pytest.raises(ModelError, match="export it again"):
+        load_classifier(path)
+
+
+def test_a_description_nested_without_end_is_one_clear_line(good: Path) -> None:
+    def change(members: Members) -> None:
+        members["models/model.json"] = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
+
+    with pytest.raises(ModelError, match="nested too deeply|no JSON"):
+        load_classifier(rewritten(good, change))
