@@ -12,7 +12,9 @@ from diffgan.errors import UsageError
 
 def names() -> list[str]:
     """The configurations that come with diffgan, sorted."""
-    return sorted(entry.name.removesuffix(".yaml") for entry in files(__name__).iterdir() if entry.name.endswith(".yaml"))
+    return sorted(
+        entry.name.removesuffix(".yaml") for entry in files(__name__).iterdir() if entry.name.endswith(".yaml")
+    )
 
 
 def read(name: str) -> dict[str, Any]:

@@ -32,4 +32,6 @@ class MissingExtraError(DiffganError):
     """An optional package is absent: install the extra that the message names."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the package {package}, which is not installed: pip install 'diffgan[{extra}]'.")
+        super().__init__(
+            f"{purpose} needs the package {package}, which is not installed: pip install 'diffgan[{extra}]'."
+        )

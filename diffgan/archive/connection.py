@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from diffgan.archive.faults import BUSY_SECONDS, telling
+from diffgan.archive.faults import BUSY_SECONDS, damaged, telling
 from diffgan.archive.layout import Layout, write_layout
 from diffgan.archive.publish import published
 from diffgan.archive.schema import check_version, create_tables
@@ -55,6 +55,7 @@ def open_file(path: Path, *, read_only: bool) -> sqlite3.Connection:
         connection = _connect_for_reading(path) if read_only else _connect(path, "rw")
         try:
             check_version(connection, path)
+            _check_size(connection, path)
             if not read_only:
                 _tune_for_writing(connection)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -96,6 +97,14 @@ def reading(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
         finally:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
+
+
+def _check_size(connection: sqlite3.Connection, path: Path) -> None:
+    """SQLite itself overlooks a last page that is cut short."""
+    log = wal_path(path)
+    (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+    if path.stat().st_size % page_bytes and not (log.exists() and log.stat().st_size):
+        raise damaged(path, "its last page is cut short")
 
 
 def wal_path(path: Path) -> Path:

@@ -63,7 +63,7 @@ def telling(doing: str, path: Path) -> Iterator[None]:
         yield
     except sqlite3.ProgrammingError:
         raise  # a closed archive, or one used in two threads: a mistake in the program, not in its surroundings
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter when damage shows in SQLite's own message
         what, fix = _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _DAMAGED)
         raise ArchiveError(f"Cannot {doing} {path}: {what} (SQLite says: {error}). {fix}") from error
     except OSError as error:

@@ -66,11 +66,11 @@ def print_note(text: str) -> None:
 
 
 @contextmanager
-def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress(title: str, total: int) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error; nothing where that is no terminal.
 
     Yields:
-        What to call with the number of steps just done.
+        What to call with how much is done, and how much there is.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -79,4 +79,4 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=total)
-        yield lambda steps: bar.advance(task, steps)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)

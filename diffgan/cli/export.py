@@ -21,7 +21,9 @@ class Form(StrEnum):
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    destination: Annotated[Path, typer.Argument(metavar="DEST", help="The file or folder to write; it must not exist.")],
+    destination: Annotated[
+        Path, typer.Argument(metavar="DEST", help="The file or folder to write; it must not exist.")
+    ],
     to: Annotated[Form, typer.Option("--to", help="The form to write.")],
     kept: Annotated[bool, typer.Option("--kept", help="Only the triggers that all filters passed.")] = False,
 ) -> None:

@@ -30,9 +30,7 @@ class Dataset:
     classes: tuple[str, ...]
 
     @classmethod
-    def checked(
-        cls, name: str, images: object, labels: object, *, classes: tuple[str, ...] | None = None
-    ) -> Dataset:
+    def checked(cls, name: str, images: object, labels: object, *, classes: tuple[str, ...] | None = None) -> Dataset:
         """A dataset, once its arrays are certain to fit one another.
 
         Raises:

@@ -23,7 +23,9 @@ def digits(part: str | None = None) -> Dataset:
     return whole if part is None else whole.part(f"digits:{part}", _part_rows(labels, part))
 
 
-def _part_rows(labels: np.ndarray[tuple[int], np.dtype[np.int64]], part: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _part_rows(
+    labels: np.ndarray[tuple[int], np.dtype[np.int64]], part: str
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Of every class its share, drawn by a fixed seed; in the order of the whole."""
     rng = np.random.default_rng(0)
     shares = np.cumsum([0.0, *DIGITS_PARTS.values()])

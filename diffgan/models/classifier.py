@@ -170,7 +170,7 @@ class Classifier:
             raise
         except OutputError as error:
             raise ModelError(f"{self.name}, batch {self._calls} ({count} images): {error}.") from error
-        except Exception as error:  # noqa: BLE001 - a black box may raise anything; the user gets one line
+        except Exception as error:
             raise ModelError(f"{self.name} failed on batch {self._calls} ({count} images): {_brief(error)}") from error
         return answers, None if extra is None else self._features(_first(extra, count, len(inputs)), count)
 

@@ -15,8 +15,8 @@ from diffgan.models.classifier import Classifier
 
 Labels = NDArray[np.int64]
 
-#: Called with the number of images just answered.
-Progress = Callable[[int], None]
+#: Called with how many images are answered, and how many there are.
+Progress = Callable[[int, int], None]
 
 _CHUNK = 1000
 
@@ -28,7 +28,7 @@ def predict_labels(classifier: Classifier, images: ByteImages, progress: Progres
         part = images[start : start + _CHUNK]
         labels[start : start + len(part)] = classifier.predict(to_floats(part)).argmax(axis=1)
         if progress is not None:
-            progress(len(part))
+            progress(start + len(part), len(images))
     return labels
 
 

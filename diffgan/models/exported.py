@@ -38,7 +38,7 @@ class ExportedAdapter:
             module = program.module(check_guards=False)
         except DiffganError:
             raise
-        except Exception as error:  # noqa: BLE001 - the reader raises several kinds of its own
+        except Exception as error:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise ModelError(
                 f"{path} cannot be opened by torch {torch.__version__} ({reason}): export it again with this version."

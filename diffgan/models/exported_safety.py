@@ -109,7 +109,7 @@ def _vetted_program(path: Path, data: bytes) -> bytes:
     program["guards_code"] = []
     try:
         return json.dumps(_vetted(program)).encode()
-    except _Refused as refused:
+    except _RefusedError as refused:
         raise UnsafeFileError(f"{path} could run code: {refused}. To be safe, {_HOW}.") from None
     except RecursionError:
         raise ModelError(f"{path} is nested too deeply to be a model: {_HOW}.") from None
@@ -125,7 +125,7 @@ def _parsed(path: Path, data: bytes) -> dict[str, Any]:
     return parsed
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """What in the program could run code."""
 
 
@@ -141,7 +141,7 @@ def _vetted_entry(key: str, value: Any) -> Any:
     if key == "metadata":
         return {}
     if ("custom_obj" in key or "opaque" in key) and value:
-        raise _Refused(f"it holds a custom object ({key})")
+        raise _RefusedError(f"it holds a custom object ({key})")
     if key.endswith("_values") and isinstance(value, dict):
         for name in value:
             _check_name(name)
@@ -155,12 +155,12 @@ def _vetted_entry(key: str, value: Any) -> Any:
 
 def _check_name(value: Any) -> None:
     if value is not None and not (isinstance(value, str) and _NAME.fullmatch(value)):
-        raise _Refused(f"{value!r} is no name")
+        raise _RefusedError(f"{value!r} is no name")
 
 
 def _check_operator(value: Any) -> None:
     if not (isinstance(value, str) and _OPERATORS.fullmatch(value)):
-        raise _Refused(f"it calls {value!r}")
+        raise _RefusedError(f"it calls {value!r}")
 
 
 def _check_expression(value: Any) -> None:
@@ -168,7 +168,7 @@ def _check_expression(value: Any) -> None:
     words = _WORD.findall(plain)
     known = all(word in _FUNCTIONS or re.fullmatch(r"[a-z]+\d+", word) for word in words)
     if not _EXPRESSION.fullmatch(plain) or not known or "__" in plain or re.search(r"\.\s*[A-Za-z_(]", plain):
-        raise _Refused(f"a size is computed by {value!r}")
+        raise _RefusedError(f"a size is computed by {value!r}")
 
 
 def _check_ranges(value: Any) -> None:
@@ -184,13 +184,13 @@ def _check_containers(value: Any) -> None:
                 walk(item)
         elif isinstance(spec, dict):
             if spec.get("type") not in _CONTAINERS or "__enum__" in str(spec.get("context")):
-                raise _Refused(f"it takes or gives a {spec.get('type')}")
+                raise _RefusedError(f"it takes or gives a {spec.get('type')}")
             walk(spec.get("children_spec", []))
 
     try:
         walk(json.loads(value))
     except (TypeError, ValueError):
-        raise _Refused("its inputs have no readable structure") from None
+        raise _RefusedError("its inputs have no readable structure") from None
 
 
 _RULES: dict[str, Callable[[Any], None]] = {
@@ -200,5 +200,4 @@ _RULES: dict[str, Callable[[Any], None]] = {
     "range_constraints": _check_ranges,
     "in_spec": _check_containers,
     "out_spec": _check_containers,
-    "as_string": lambda value: None,
 }

@@ -16,7 +16,7 @@ import httpx
 
 from diffgan.errors import ModelError
 from diffgan.models.http_address import Address
-from diffgan.models.http_replies import Trouble, error_status, transport_failed
+from diffgan.models.http_replies import Trouble, error_status, hide_location, transport_failed
 from diffgan.models.http_round import Clock, Round
 from diffgan.models.http_secret import Secret
 from diffgan.models.http_tensors import Message, WireError
@@ -68,9 +68,11 @@ class Endpoint:
         self._sockets_lock = threading.Lock()
         self._sockets: list[socket.socket] = []
         self._pool = ThreadPoolExecutor(max_workers=requests, thread_name_prefix="diffgan-http")
+        token.guard_logs()
         self._client = httpx.Client(
             headers={"accept-encoding": "identity", **token.headers()},
             follow_redirects=False,
+            event_hooks={"response": [hide_location]},
             limits=httpx.Limits(max_connections=requests, max_keepalive_connections=requests, keepalive_expiry=30),
             # Over https a proxy from the environment sees nothing but a tunnel, and company networks need it, as they
             # need SSL_CERT_FILE. Over http it would read the token and the images. netrc is never asked: httpx leaves
@@ -118,6 +120,7 @@ class Endpoint:
         """Ends the connections and the threads."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._client.close()
+        self._token.unguard_logs()
 
     def _collect(self, futures: Sequence[Future[T]], this: Round) -> list[T]:
         _, waiting = wait(futures, timeout=max(0.0, this.left()), return_when=FIRST_EXCEPTION)
@@ -199,7 +202,7 @@ class Endpoint:
                 return Trouble(f"answered more than {largest} bytes, which cannot be right for this model", attempts=0)
         if response.is_success:
             return Message(response.headers, bytes(body))
-        return error_status(response, bytes(body), token_variable=self._token.variable, has_token=bool(self._token))
+        return error_status(response, bytes(body), self._token)
 
     def _pause_after(self, trouble: Trouble, attempt: int, random: Random, this: Round) -> None:
         """Waits before the next attempt, or raises where there must be none."""
@@ -210,7 +213,7 @@ class Endpoint:
         left = this.left()
         this.trouble = str(failure).removeprefix(f"{self.address.model} ").removesuffix(".")
         if trouble.wait > left:
-            raise self.error(f"{trouble.text}; it asks to wait {trouble.wait:.3g} s, but only {left:.3g} s are left")
+            raise self.error(f"{trouble.text}; it asks to wait {trouble.wait:.0f} s, but only {left:.0f} s are left")
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt - 1, 20)) * random.uniform(0.5, 1.0)
         # Half of what is left at most, so that the last moments see another attempt.
         this.pause(max(trouble.wait, min(pause, max(left / 2, 0.01))))

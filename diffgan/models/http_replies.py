@@ -12,9 +12,12 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from diffgan.models.http_address import shown_location
+from diffgan.models.http_secret import Secret
 
 #: A model that fails on the same images again and again will not stop to, unlike a gateway (502 to 504).
 ATTEMPTS_AFTER_500 = 6
+
+_LOCATION = "diffgan_location"
 
 
 @dataclass(frozen=True)
@@ -44,30 +47,37 @@ def transport_failed(error: httpx.TransportError) -> Trouble:
     return Trouble("broke the connection off, or does not speak HTTP", (words,))
 
 
-def error_status(response: httpx.Response, body: bytes, *, token_variable: str, has_token: bool) -> Trouble:
+def hide_location(response: httpx.Response) -> None:
+    """Puts a redirect's address aside: httpx would read it even where it does not follow it, and quote it in errors."""
+    location = response.headers.pop("location", None)
+    if location is not None:
+        response.extensions[_LOCATION] = location
+
+
+def error_status(response: httpx.Response, body: bytes, token: Secret) -> Trouble:
     """A status other than 200: a redirect, a refusal, or a server that is in trouble itself."""
     status = response.status_code
     if 300 <= status < 400:
-        return _redirect(response)
+        return _redirect(response, token)
     words = _server_words(body)
     given = (words,) if words else ()
     if status == 429 or status in (500, 502, 503, 504) or status > 505:
         attempts = ATTEMPTS_AFTER_500 if status == 500 else None
         wait = _retry_after(response.headers.get("retry-after"))
         return Trouble(f"is in trouble, with status {status}", given, attempts=attempts, wait=wait)
-    return Trouble(f"refused, with status {status}{_hint(status, token_variable, has_token)}", given, attempts=0)
+    return Trouble(f"refused, with status {status}{_hint(status, token)}", given, attempts=0)
 
 
-def _redirect(response: httpx.Response) -> Trouble:
-    location = response.headers.get("location", "")
+def _redirect(response: httpx.Response, token: Secret) -> Trouble:
+    location = token.scrub(response.extensions.get(_LOCATION, ""))
     where = (shown_location(location, str(response.url)),) if location else ()
     text = f"redirects (status {response.status_code}), which is not followed, so that no token leaks"
     return Trouble(f"{text}; give the address that it leads to", where, attempts=0)
 
 
-def _hint(status: int, token_variable: str, has_token: bool) -> str:
+def _hint(status: int, token: Secret) -> str:
     if status in (401, 403):
-        return f"; {'check' if has_token else 'set'} the token in the environment variable {token_variable}"
+        return f"; {'check' if token else 'set'} the token in the environment variable {token.variable}"
     return "; check the model's name and version" if status == 404 else ""
 
 

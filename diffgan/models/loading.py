@@ -70,7 +70,7 @@ def _from_address(source: str, given: dict[str, Any], origin: str) -> Classifier
         runtime = adapter.load(source, options)
     except DiffganError:
         raise
-    except Exception as error:  # noqa: BLE001 - a third party's adapter may raise anything
+    except Exception as error:
         raise ModelError(f"{source} cannot be opened: {type(error).__name__}: {error}") from error
     files = _files(runtime, source)
     fingerprint = of_files(files, options) if files else None

@@ -89,7 +89,7 @@ def _open(path: Path, options: ModelOptions) -> Any:
     settings.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
-    except Exception as error:  # noqa: BLE001 - the runtime raises a dozen kinds of its own
+    except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(
             f"{path} is no ONNX model that ONNX Runtime {onnxruntime.__version__} can open ({reason}): "

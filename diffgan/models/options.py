@@ -94,7 +94,9 @@ def read_sidecar(source: str) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ModelError(f"The sidecar {path} cannot be read ({_first_line(error)}): write KEY: VALUE lines.") from error
+        raise ModelError(
+            f"The sidecar {path} cannot be read ({_first_line(error)}): write KEY: VALUE lines."
+        ) from error
     if content is None:
         return {}
     if not isinstance(content, dict):

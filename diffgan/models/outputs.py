@@ -61,7 +61,7 @@ def _softmax(logits: Probabilities) -> Probabilities:
         # Stable for both signs: exp never sees a positive argument.
         small = np.exp(-np.abs(logits))
         return np.where(logits >= 0, 1 / (1 + small), small / (1 + small)).astype(np.float32)
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shifted: Probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
     shifted /= shifted.sum(axis=1, keepdims=True)
     return shifted
 

@@ -50,7 +50,9 @@ def check_input_shape(name: str, declared: tuple[int | None, ...] | None, layout
         return
     channels, height, width = spec.shape
     given = (channels, height, width) if layout == "NCHW" else (height, width, channels)
-    fits = len(declared) == 4 and all(want is None or want == have for want, have in zip(declared[1:], given, strict=True))
+    fits = len(declared) == 4 and all(
+        want is None or want == have for want, have in zip(declared[1:], given, strict=True)
+    )
     if fits:
         return
     wanted = "×".join("any" if size is None else str(size) for size in declared[1:])

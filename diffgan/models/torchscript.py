@@ -35,8 +35,8 @@ class TorchScriptAdapter:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                module = torch.jit.load(str(path), map_location="cpu").eval()
-        except Exception as error:  # noqa: BLE001 - the reader raises several kinds of its own
+                module = torch.jit.load(str(path), map_location="cpu").eval()  # type: ignore[no-untyped-call]
+        except Exception as error:
             reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise ModelError(f"{path} is no complete TorchScript file ({reason}): copy it again, or {_HOW}.") from error
         return TorchRuntime(module, options, name=path.name, files=[path])
@@ -62,7 +62,9 @@ def _refuse_pickles(path: Path) -> None:
     if any(part.startswith("models/") for part in parts):
         raise ModelError(f"{path} holds an exported program: rename it to {path.stem}.pt2.")
     if not any(part.startswith("code/") for part in parts):
-        raise _pickled(path) if "data.pkl" in parts else ModelError(f"{path} is a zip, but no TorchScript file: {_HOW}.")
+        raise (
+            _pickled(path) if "data.pkl" in parts else ModelError(f"{path} is a zip, but no TorchScript file: {_HOW}.")
+        )
 
 
 def _pickled(path: Path) -> UnsafeFileError:

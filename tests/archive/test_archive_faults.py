@@ -35,17 +35,16 @@ def file_size_limit(size: int) -> Iterator[None]:
 
 @pytest.fixture
 def read_only_folder() -> Iterator[Path]:
-    """A folder that this process may not write to, once a test has called `chmod(0o555)`; root steps down for it."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o777)
+    """A folder that is read-only once a test has called `chmod(0o555)`; chmod does not bind root, who steps down."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(65534)
+    folder = Path(tempfile.mkdtemp())
     try:
         yield folder
     finally:
         os.seteuid(user)
-        folder.chmod(0o777)
+        folder.chmod(0o700)
         shutil.rmtree(folder)
 
 

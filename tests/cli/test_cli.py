@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx_models import weights, write_dense
+
+from tests.models.onnx_models import weights, write_dense
 
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -51,10 +51,10 @@ class Fixed:
     shown: Any
     name: str = "fixed"
 
-    def predict(self, images: FloatImages) -> Any:  # noqa: ARG002
+    def predict(self, images: FloatImages) -> Any:
         return self.answer
 
-    def predict_with_features(self, images: FloatImages) -> tuple[Any, Any]:  # noqa: ARG002
+    def predict_with_features(self, images: FloatImages) -> tuple[Any, Any]:
         return self.answer, self.shown
 
 

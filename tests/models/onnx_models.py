@@ -17,7 +17,9 @@ def weights(seed: int = 0, classes: int = 3) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(PIXELS, classes)).astype(np.float32)
 
 
-def write_dense(path: Path, *, matrix: np.ndarray, batch: Any = "n", softmax: bool = True, dtype: int = TensorProto.FLOAT) -> Path:
+def write_dense(
+    path: Path, *, matrix: np.ndarray, batch: Any = "n", softmax: bool = True, dtype: int = TensorProto.FLOAT
+) -> Path:
     """Flatten, multiply, and (if wanted) softmax; features are the flattened pixels."""
     nodes = [
         helper.make_node("Cast", ["image"], ["float"], to=TensorProto.FLOAT),

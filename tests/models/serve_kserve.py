@@ -27,7 +27,7 @@ class Brightness(Model):  # type: ignore[misc]
             {"name": "row", "datatype": "FP32", "shape": [-1, 4]},
         ]
 
-    def predict(self, payload: InferRequest, headers: dict[str, str] | None = None) -> InferResponse:  # noqa: ARG002
+    def predict(self, payload: InferRequest, headers: dict[str, str] | None = None) -> InferResponse:
         images = payload.inputs[0].as_numpy()
         mean = images.reshape(len(images), -1).mean(axis=1)
         answers = {"probabilities": np.stack([mean, 1 - mean], axis=1), "row": images[:, 0, 0]}

@@ -129,7 +129,7 @@ def test_a_model_that_raises_is_told_in_one_line(images: np.ndarray) -> None:
     def broken(inputs: np.ndarray) -> np.ndarray:
         raise RuntimeError("mat1 and mat2\ncannot be multiplied")
 
-    with pytest.raises(ModelError, match="failed on batch 1 .9 images.: mat1 and mat2$"):
+    with pytest.raises(ModelError, match=r"failed on batch 1 \(9 images\): mat1 and mat2$"):
         load_classifier(broken).predict(images)
 
 
@@ -155,7 +155,8 @@ def test_a_mean_for_three_channels_does_not_fit_one(spec: ImageSpec) -> None:
 
 
 def test_what_is_no_batch_of_images_is_refused() -> None:
-    for wrong in (np.zeros((4, 4), np.float32), np.zeros((1, 1, 4, 4))):
+    wrongs: list[Any] = [np.zeros((4, 4), np.float32), np.zeros((1, 1, 4, 4))]
+    for wrong in wrongs:
         with pytest.raises(ModelError, match="expected float32"):
             load_classifier(Recorder()).predict(wrong)
 
@@ -192,7 +193,9 @@ def test_the_fingerprint_of_a_function_is_of_its_answers(spec: ImageSpec) -> Non
 
 def test_a_thousand_classes_work(images: np.ndarray, spec: ImageSpec) -> None:
     logits = np.random.default_rng(0).normal(size=(9, 1000))
-    classifier = load_classifier(Recorder(lambda inputs: logits[: len(inputs)]), options={"output": "logits"}, spec=spec)
+    classifier = load_classifier(
+        Recorder(lambda inputs: logits[: len(inputs)]), options={"output": "logits"}, spec=spec
+    )
     assert np.array_equal(classifier.predict(images).argmax(axis=1), logits.argmax(axis=1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -103,10 +104,8 @@ def test_the_payload_of_these_tests_would_be_seen(good: Path, marker: Path) -> N
         members["data/sample_inputs/model.pt"] = pickled(Payload(marker))
 
     path = rewritten(good, change)
-    try:
+    with contextlib.suppress(Exception):  # what it makes of the payload afterwards does not matter
         torch.export.load(path)
-    except Exception:  # noqa: BLE001 - what it makes of the payload afterwards does not matter
-        pass
     assert marker.exists()
 
 
@@ -245,5 +244,5 @@ def test_a_description_nested_without_end_is_one_clear_line(good: Path) -> None:
     def change(members: Members) -> None:
         members["models/model.json"] = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
 
-    with pytest.raises(ModelError, match="nested too deeply|no JSON"):
+    with pytest.raises(ModelError, match=r"nested too deeply|no JSON"):
         load_classifier(rewritten(good, change))

@@ -59,7 +59,7 @@ def test_another_form_is_told_with_the_expected_one(source: str) -> None:
     ],
 )
 def test_credentials_in_an_address_are_refused_and_not_repeated(source: str) -> None:
-    with pytest.raises(ModelError, match="carries credentials.*environment variable DIFFGAN_TOKEN") as failed:
+    with pytest.raises(ModelError, match=r"carries credentials.*environment variable DIFFGAN_TOKEN") as failed:
         adapter.load(source, ModelOptions())
     assert "hunter2" not in str(failed.value)
 

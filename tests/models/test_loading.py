@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx_models import weights, write_dense
 
 from diffgan.errors import DiffganError, ModelError, UsageError
 from diffgan.images import ImageSpec
 from diffgan.models import load_classifier
+from tests.models.onnx_models import weights, write_dense
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_sidecar_cannot_run_code(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: None, "There is no (file|model)"),
+        (lambda _: None, "There is no (file|model)"),
         (lambda path: path.mkdir(), "is a folder"),
         (lambda path: path.write_bytes(b""), "is empty"),
     ],

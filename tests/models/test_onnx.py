@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto
-from onnx_models import softmax, weights, write_dense, write_external
 
 from diffgan.errors import ModelError, UnsafeFileError
 from diffgan.images import ImageSpec
 from diffgan.models import load_classifier
 from diffgan.testing import ClassifierConformance
+from tests.models.onnx_models import softmax, weights, write_dense, write_external
 
 
 class Dense(ClassifierConformance):
