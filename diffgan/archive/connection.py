@@ -32,7 +32,7 @@ def create_file(path: Path, layout: Layout) -> None:
             "beside it, or remove it."
         )
     with published(path) as draft, telling("create the archive", path):
-        connection = _connect(draft, "rwc")
+        connection = _connect(draft, "mode=rwc")
         try:
             connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             _use_wal(connection, path)
@@ -52,7 +52,7 @@ def open_file(path: Path, *, read_only: bool) -> sqlite3.Connection:
         if not path.is_file():
             what = "is a folder" if path.is_dir() else "does not exist"
             raise ArchiveError(f"The archive {path} {what}: give the archive.db of a run.")
-        connection = _connect_for_reading(path) if read_only else _connect(path, "rw")
+        connection = _connect_for_reading(path) if read_only else _connect(path, "mode=rw")
         try:
             check_version(connection, path)
             _check_size(connection, path)
@@ -112,26 +112,27 @@ def wal_path(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?{mode if '=' in mode else f'mode={mode}'}"
+def _connect(path: Path, access: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?{access}"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    try:
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")  # the first look at the file
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
 def _connect_for_reading(path: Path) -> sqlite3.Connection:
     """Reads beside a writer; where nobody may write, as on a read-only disk, it reads the file alone."""
-    connection = _connect(path, "ro")
     try:
-        connection.execute("PRAGMA user_version").fetchone()
+        return _connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        connection.close()
         log = wal_path(path)
-        unreachable = (error.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-        if not unreachable or (log.exists() and log.stat().st_size):
+        unwritable = (error.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+        if not unwritable or (log.exists() and log.stat().st_size):
             raise
         return _connect(path, "immutable=1")
-    return connection
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path) -> None:

@@ -77,7 +77,8 @@ class Labels:
         rows = len(ids)
         moments = [time.time()] * rows if times is None else list(times)
         self._check(annotator, rows, classes, moments)
-        columns = zip([annotator] * rows, classes, moments, ids.tolist(), strict=True)
+        plain = [None if label is None else int(label) for label in classes]  # SQLite knows no numpy integers
+        columns = zip([annotator] * rows, plain, moments, ids.tolist(), strict=True)
         with writing(self.connection, self.path):
             written = self.connection.executemany(_REPLACE if replace else _KEEP, columns).rowcount
             if written < rows:

@@ -23,7 +23,8 @@ def published(destination: Path) -> Iterator[Path]:
     if os.path.lexists(destination):
         raise _exists(destination)
     with telling("write", destination):
-        workplace = Path(tempfile.mkdtemp(prefix=".", suffix=".part", dir=destination.absolute().parent))
+        parent = destination.absolute().parent
+        workplace = Path(tempfile.mkdtemp(prefix=f".{destination.name[:40]}.", suffix=".part", dir=parent))
         try:
             draft = workplace / destination.name
             yield draft

@@ -16,6 +16,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from diffgan.errors import ModelError, UnsafeFileError
+from diffgan.models.keras_parts import (
+    ACTIVATIONS,
+    BY_MODULE,
+    FUNCTION_MODULES,
+    OPERATION_MODULES,
+    REASONS,
+    VALUES,
+    WITHOUT_MODULE,
+)
 
 _CONFIG = "config.json"
 _WEIGHTS = "model.weights.h5"
@@ -30,101 +39,6 @@ _HOW = (
     "model.export('model.onnx', format='onnx')"
 )
 
-
-def _names(*lines: str) -> frozenset[str]:
-    return frozenset(" ".join(lines).split())
-
-
-_ACTIVATIONS = _names(
-    "celu elu exponential gelu glu hard_shrink hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu linear",
-    "log_sigmoid log_softmax mish relu relu6 selu sigmoid silu soft_shrink softmax softplus softsign sparse_plus",
-    "sparse_sigmoid sparsemax squareplus swish tanh tanh_shrink threshold",
-)
-
-_MODELS = _names("Model Sequential")
-
-_LAYERS = _names(
-    "Activation ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D AdaptiveAveragePooling3D",
-    "AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D Add AdditiveAttention AlphaDropout Attention",
-    "AugMix AutoContrast Average AveragePooling1D AveragePooling2D AveragePooling3D AvgPool1D AvgPool2D AvgPool3D",
-    "BatchNormalization Bidirectional CenterCrop Concatenate ContrastLimitedAdaptiveHistogramEqualization Conv1D",
-    "Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose ConvLSTM1D ConvLSTM2D ConvLSTM3D Convolution1D",
-    "Convolution1DTranspose Convolution2D Convolution2DTranspose Convolution3D Convolution3DTranspose Cropping1D",
-    "Cropping2D Cropping3D CutMix Dense DepthwiseConv1D DepthwiseConv2D Dot Dropout ELU EinsumDense Embedding",
-    "Equalization Flatten GRU GRUCell GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D",
-    "GlobalAveragePooling3D GlobalAvgPool1D GlobalAvgPool2D GlobalAvgPool3D GlobalMaxPool1D GlobalMaxPool2D",
-    "GlobalMaxPool3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D GroupNormalization GroupQueryAttention",
-    "Identity InputLayer LSTM LSTMCell LayerNormalization LeakyReLU Masking MaxPool1D MaxPool2D MaxPool3D",
-    "MaxPooling1D MaxPooling2D MaxPooling3D Maximum Minimum MixUp MultiHeadAttention Multiply Normalization PReLU",
-    "Permute Pipeline RMSNormalization RNN RandAugment RandomBrightness RandomColorDegeneration RandomColorJitter",
-    "RandomContrast RandomCrop RandomElasticTransform RandomErasing RandomFlip RandomGaussianBlur RandomGrayscale",
-    "RandomHue RandomInvert RandomPerspective RandomPosterization RandomRotation RandomSaturation RandomSharpness",
-    "RandomShear RandomTranslation RandomZoom ReLU RepeatVector Rescaling Reshape Resizing SeparableConv1D",
-    "SeparableConv2D SeparableConvolution1D SeparableConvolution2D SimpleRNN SimpleRNNCell Softmax Solarization",
-    "SpatialDropout1D SpatialDropout2D SpatialDropout3D SpectralNormalization StackedRNNCells Subtract",
-    "TimeDistributed UnitNormalization UpSampling1D UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D",
-    "ZeroPadding3D",
-)
-
-_INITIALIZERS = _names(
-    "Constant GlorotNormal GlorotUniform HeNormal HeUniform Identity IdentityInitializer LecunNormal LecunUniform",
-    "Ones Orthogonal OrthogonalInitializer RandomNormal RandomUniform TruncatedNormal VarianceScaling Zeros",
-)
-_REGULARIZERS = _names("L1 L1L2 L2 OrthogonalRegularizer")
-_CONSTRAINTS = _names("MaxNorm MinMaxNorm NonNeg UnitNorm")
-_POLICIES = _names(
-    "DTypePolicy DTypePolicyMap FloatDTypePolicy Int4DTypePolicy QuantizedDTypePolicy QuantizedFloat8DTypePolicy"
-)
-_QUANTIZERS = _names("AbsMaxQuantizer Float8QuantizationConfig Int4QuantizationConfig Int8QuantizationConfig")
-_GRAPH_OPERATIONS = _names(
-    "Cast ConvertToTensor SaturateCast Scatter ScatterUpdate Slice SliceUpdate StopGradient Unstack"
-)
-
-_BY_MODULE: dict[str, frozenset[str]] = {
-    "keras": _MODELS | _POLICIES,
-    "keras.models": _MODELS,
-    "keras.src.models.functional": _names("Functional"),
-    "keras.layers": _LAYERS,
-    "keras.initializers": _INITIALIZERS,
-    "keras.regularizers": _REGULARIZERS,
-    "keras.constraints": _CONSTRAINTS,
-    "keras.dtype_policies": _POLICIES,
-    "keras.mixed_precision": _POLICIES,
-    "keras.quantizers": _QUANTIZERS,
-    "keras.random": _names("SeedGenerator"),
-    "keras.src.random.seed_generator": _names("SeedGenerator"),
-    "keras.src.applications.convnext": _names("LayerScale"),
-    "keras.src.ops.core": _GRAPH_OPERATIONS,
-    "keras.src.ops.einops": _names("Rearrange"),
-}
-
-#: Modules of which any class passes: Keras itself takes only operations from them, and these only compute.
-OPERATION_MODULES = frozenset(f"keras.src.ops.{part}" for part in ("image", "linalg", "math", "nn", "numpy"))
-
-_FUNCTION_MODULES = {"builtins", "keras.activations", "keras.ops"}
-
-#: What older files write without a module.
-_WITHOUT_MODULE = frozenset().union(
-    _MODELS, _LAYERS, _INITIALIZERS, _REGULARIZERS, _CONSTRAINTS, _POLICIES, _names("Functional")
-)
-
-#: How values that JSON does not have are written.
-_VALUES = _names("__keras_tensor__ __tensor__ __numpy__ __bytes__ __ellipsis__ __slice__ __tuple__ TensorShape")
-
-_REASONS = {
-    "Lambda": "carries Python code, which would run",
-    "__lambda__": "is compiled Python code, which would run",
-    "TorchModuleWrapper": "carries a pickled torch module, and opening a pickle can run any code",
-    "JaxLayer": "calls a function that the file names",
-    "FlaxLayer": "calls a module that the file names",
-    "TFSMLayer": "loads a SavedModel, which can hold any operation",
-    "__typespec__": "calls a class that the file names",
-    "TypeSpec": "calls a class that the file names",
-    "CompositeTensor": "calls a class that the file names",
-    "StringLookup": "can read other files (a vocabulary)",
-    "IntegerLookup": "can read other files (a vocabulary)",
-    "TextVectorization": "can read other files (a vocabulary)",
-}
 
 #: HDF5 filters that h5py itself brings: deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf.
 _FILTERS = {1, 2, 3, 4, 5, 6, 32000}
@@ -176,14 +90,14 @@ def vet_config(path: Path, config: Any) -> None:
 
 def _vet_entry(path: Path, entry: dict[str, Any]) -> None:
     for key, value in entry.items():
-        if key.endswith("activation") and isinstance(value, str) and value not in _ACTIVATIONS:
+        if key.endswith("activation") and isinstance(value, str) and value not in ACTIVATIONS:
             raise _refused(path, f"its {key} {value!r} is no activation of Keras' own, so it would need code")
     if "class_name" not in entry:
         return
     name = entry["class_name"]
     if not isinstance(name, str):
         raise _refused(path, f"it names a class by {name!r}, which is no name")
-    if name in _VALUES:
+    if name in VALUES:
         return
     if name == "function":
         _vet_function(path, entry)
@@ -194,19 +108,19 @@ def _vet_entry(path: Path, entry: dict[str, Any]) -> None:
 
 def _vet_function(path: Path, entry: dict[str, Any]) -> None:
     function, module = entry.get("config"), entry.get("module")
-    if module not in _FUNCTION_MODULES or function not in _ACTIVATIONS:
+    if module not in FUNCTION_MODULES or function not in ACTIVATIONS:
         raise _refused(path, f"it calls the function {function!r} of {module!r}, which is no activation of Keras' own")
 
 
 def _is_listed(entry: dict[str, Any], name: str) -> bool:
     if "module" not in entry:
-        return name in _WITHOUT_MODULE
+        return name in WITHOUT_MODULE
     module = entry["module"]
     if not isinstance(module, str):
         return False
     if module in OPERATION_MODULES:
         return name.isidentifier() and not name.startswith("_")
-    return name in _BY_MODULE.get(module, frozenset())
+    return name in BY_MODULE.get(module, frozenset())
 
 
 def _vet_registered_name(path: Path, entry: dict[str, Any], name: str) -> None:
@@ -220,8 +134,8 @@ def _why_not(entry: dict[str, Any], name: str) -> str:
     config = entry.get("config")
     label = config.get("name") if isinstance(config, dict) else None
     called = f"{name} ({label!r})" if isinstance(label, str) else name
-    if name in _REASONS:
-        return f"its {called} {_REASONS[name]}"
+    if name in REASONS:
+        return f"its {called} {REASONS[name]}"
     module = entry.get("module")
     where = f" of the module {module!r}" if module is not None else ""
     return f"its {called}{where} is not one of the parts of Keras that are known to run no code and read no file"

@@ -263,14 +263,18 @@ def test_nothing_is_overwritten(filled: Archive, tmp_path: Path, form: str) -> N
 @pytest.mark.parametrize("form", FORMS)
 def test_what_comes_up_meanwhile_is_not_overwritten(filled: Archive, tmp_path: Path, form: str) -> None:
     out = tmp_path / "out"
+
+    def come_up(*_: int) -> None:
+        out.write_text("precious")
+
     with pytest.raises(ArchiveError, match="exists already"):
-        export(filled, out, form, progress=lambda *_: out.write_text("precious") and None)
+        export(filled, out, form, progress=come_up)
     assert out.read_text() == "precious"
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_interrupted_export_leaves_nothing(filled: Archive, tmp_path: Path, form: str) -> None:
-    def interrupt(done: int, total: int) -> None:
+    def interrupt(*_: int) -> None:
         raise KeyboardInterrupt
 
     before = set(tmp_path.iterdir())
@@ -285,8 +289,9 @@ def test_a_killed_export_leaves_nothing_at_the_destination(filled: Archive, tmp_
     code = (
         "import os, signal, sys; from pathlib import Path; from diffgan.archive import Archive\n"
         "from diffgan.archive.export import export\n"
+        "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "with Archive.open(Path(sys.argv[1]), read_only=True) as archive:\n"
-        "    export(archive, Path(sys.argv[2]), sys.argv[3], progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL))\n"
+        "    export(archive, Path(sys.argv[2]), sys.argv[3], progress=die)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(filled.path), str(tmp_path / "out"), form], check=False)
     assert done.returncode == -signal.SIGKILL
@@ -309,7 +314,7 @@ def test_an_unknown_form_names_the_known(filled: Archive, tmp_path: Path) -> Non
 def test_an_export_is_one_view_of_a_growing_archive(filled: Archive, make_batch: MakeBatch, tmp_path: Path) -> None:
     with Archive.open(filled.path, read_only=True) as reader:
 
-        def write(done: int, total: int) -> None:
+        def write(done: int, _: int) -> None:
             filled.add(make_batch(1000 + done, 5))
             filled.verdicts.write("late", filled.column("ids"), passed=np.zeros(filled.count(), dtype=bool))
 

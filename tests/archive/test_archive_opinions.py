@@ -93,7 +93,7 @@ def test_labels_come_back_with_annotator_and_time(archive: Archive, make_batch: 
     archive.add(batch)
     ids = ids_of(batch)
     assert archive.labels.write("bob", ids[[2, 1]], [1, None], times=[20.0, 21.5]) == 2
-    assert archive.labels.write("ann", ids[[2]], [0], times=[3.0]) == 1
+    assert archive.labels.write("ann", ids[[2]], list(np.array([0])), times=[3.0]) == 1
     found = archive.labels.read()
     assert found.ids.tolist() == ids[[1, 2, 2]].tolist()
     assert found.annotators == ("bob", "ann", "bob")

@@ -38,7 +38,10 @@ def assert_same(given: TriggerBatch, found: TriggerBatch) -> None:
 
 def test_every_column_comes_back_as_it_went_in(archive: Archive, make_batch: MakeBatch) -> None:
     batch = dataclasses.replace(
-        make_batch(0, 5), seed_index=np.array([3, NO_INDEX, 0, 1, 2]), parent=np.array([NO_PARENT, -5, 7, 2**62, 9])
+        make_batch(0, 5),
+        divergence=np.array([np.nan, np.inf, -1.0, 0.1, 0.0]),
+        seed_index=np.array([3, NO_INDEX, 0, 1, 2]),
+        parent=np.array([NO_PARENT, -5, 7, 2**62, 9]),
     )
     assert archive.add(batch).tolist() == [True] * 5
     (found,) = archive.batches()

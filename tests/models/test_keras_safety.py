@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from diffgan.errors import ModelError, UnsafeFileError
-from diffgan.models import keras_safety
+from diffgan.models import keras_parts, keras_safety
 from diffgan.models.keras import adapter
 from diffgan.models.options import ModelOptions
 
@@ -454,7 +454,7 @@ def test_what_keras_cannot_build_is_one_clear_line(good: Path) -> None:
 def test_the_operation_modules_hold_only_operations_of_their_own(keras: Any) -> None:
     """Any class of these modules passes, so a new Keras must not put something else there."""
     saveable = importlib.import_module("keras.src.saving.keras_saveable").KerasSaveable
-    for name in keras_safety.OPERATION_MODULES:
+    for name in keras_parts.OPERATION_MODULES:
         classes = [
             value
             for value in vars(importlib.import_module(name)).values()
