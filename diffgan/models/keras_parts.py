@@ -15,7 +15,7 @@ ACTIVATIONS = _names(
 
 _MODELS = _names("Model Sequential")
 
-_LAYERS = _names(
+LAYERS = _names(
     "Activation ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D AdaptiveAveragePooling3D",
     "AdaptiveMaxPooling1D AdaptiveMaxPooling2D AdaptiveMaxPooling3D Add AdditiveAttention AlphaDropout Attention",
     "AugMix AutoContrast Average AveragePooling1D AveragePooling2D AveragePooling3D AvgPool1D AvgPool2D AvgPool3D",
@@ -56,7 +56,7 @@ BY_MODULE: dict[str, frozenset[str]] = {
     "keras": _MODELS | _POLICIES,
     "keras.models": _MODELS,
     "keras.src.models.functional": _names("Functional"),
-    "keras.layers": _LAYERS,
+    "keras.layers": LAYERS,
     "keras.initializers": _INITIALIZERS,
     "keras.regularizers": _REGULARIZERS,
     "keras.constraints": _CONSTRAINTS,
@@ -77,7 +77,7 @@ FUNCTION_MODULES = {"builtins", "keras.activations", "keras.ops"}
 
 #: What older files write without a module.
 WITHOUT_MODULE = frozenset().union(
-    _MODELS, _LAYERS, _INITIALIZERS, _REGULARIZERS, _CONSTRAINTS, _POLICIES, _names("Functional")
+    _MODELS, LAYERS, _INITIALIZERS, _REGULARIZERS, _CONSTRAINTS, _POLICIES, _names("Functional")
 )
 
 #: How values that JSON does not have are written.

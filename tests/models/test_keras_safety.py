@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from diffgan.errors import ModelError, UnsafeFileError
-from diffgan.models import keras_parts, keras_safety
+from diffgan.models import keras_parts
 from diffgan.models.keras import adapter
 from diffgan.models.options import ModelOptions
 
@@ -469,6 +469,6 @@ def test_the_operation_modules_hold_only_operations_of_their_own(keras: Any) -> 
 
 def test_no_listed_layer_reads_assets(keras: Any) -> None:
     """Assets are left out of the copy, so nothing on the list may need them."""
-    listed = [getattr(keras.layers, name, None) for name in keras_safety._LAYERS]
+    listed = [getattr(keras.layers, name, None) for name in keras_parts.LAYERS]
     assert not any(hasattr(layer, "load_assets") for layer in listed)
     assert sum(layer is not None for layer in listed) > 100
