@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -119,8 +120,8 @@ class Classifier:
 
     def _explain_fixed_batch(self, images: FloatImages, error: ModelError) -> None:
         """A model traced for one image fails on three: say so, instead of what its runtime says."""
-        if self._runtime.batch is not None:
-            return
+        if self._runtime.batch is not None or "://" in self.source:
+            return  # an endpoint that is down would be waited for twice
         try:
             self.predict(images[:1])
         except ModelError:
@@ -137,7 +138,10 @@ class Classifier:
             )
         if len(images) == 0:
             return self._no_answers(), None
-        answers = [self._call(part, features, timeout) for part in self._parts(images)]
+        end = None if timeout is None else monotonic() + timeout
+        answers = [
+            self._call(part, features, None if end is None else end - monotonic()) for part in self._parts(images)
+        ]
         self.queries += len(images)
         probabilities = answers[0][0] if len(answers) == 1 else np.concatenate([answer for answer, _ in answers])
         if not features or answers[0][1] is None:

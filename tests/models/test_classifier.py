@@ -9,7 +9,7 @@ import pytest
 
 from diffgan.errors import ModelError, UsageError
 from diffgan.images import ImageSpec
-from diffgan.models import load_classifier
+from diffgan.models import Classifier, ModelOptions, load_classifier
 from diffgan.models.options import parse_assignments
 
 
@@ -62,6 +62,28 @@ def test_a_large_call_is_cut_into_pieces() -> None:
     recorder = Recorder()
     load_classifier(recorder).predict(np.zeros((2500, 1, 2, 2), np.float32))
     assert [len(batch) for batch in recorder.seen] == [1024, 1024, 452]
+
+
+def test_the_pieces_of_a_call_share_its_time() -> None:
+    left: list[float | None] = []
+
+    class Remote:
+        layout = "NCHW"
+        input_shape = None
+        batch = None
+
+        def run(
+            self, inputs: np.ndarray, *, features: bool = False, timeout: float | None = None
+        ) -> tuple[np.ndarray, None]:
+            left.append(timeout)
+            return np.full((len(inputs), 4), 0.25), None
+
+        def close(self) -> None: ...
+
+    classifier = Classifier(Remote(), ModelOptions(), name="remote", source="https://example.org")  # type: ignore[arg-type]
+    classifier.predict(np.zeros((3000, 1, 2, 2), np.float32), timeout=5.0)
+    assert len(left) == 3
+    assert 5.0 >= left[0] > left[1] > left[2] > 0  # type: ignore[operator]
 
 
 def test_logits_become_probabilities_without_overflow(images: np.ndarray) -> None:

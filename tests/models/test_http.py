@@ -624,7 +624,7 @@ def test_an_interrupt_ends_the_call_and_its_requests(
 
     endpoint.otherwise = tell_and_wait
     runtime = load(endpoint.url, batch=1, requests=1, real=True)
-    monkeypatch.setattr("diffgan.models.http_endpoint.wait", interrupted)
+    monkeypatch.setattr("diffgan.models.http.endpoint.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         runtime.run(images(5))
     runtime.close()

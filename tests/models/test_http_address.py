@@ -6,7 +6,7 @@ import pytest
 
 from diffgan.errors import ModelError
 from diffgan.models.http import adapter
-from diffgan.models.http_address import parse_address, shown_location
+from diffgan.models.http.address import parse_address, shown_location
 from diffgan.models.options import ModelOptions
 
 

@@ -20,7 +20,7 @@ from diffgan.errors import ModelError
 from diffgan.images import ImageSpec
 from diffgan.models import load_classifier
 from diffgan.models.http import HttpAdapter
-from diffgan.models.http_round import RealClock
+from diffgan.models.http.round import RealClock
 from diffgan.models.options import ModelOptions
 
 pytestmark = pytest.mark.skipif(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from diffgan.models.http_tensors import DATATYPES, JSON_LENGTH, Message, Tensor, WireError, read_answer, write_request
+from diffgan.models.http.tensors import DATATYPES, JSON_LENGTH, Message, Tensor, WireError, read_answer, write_request
 
 IMAGES = arrays(np.float32, (2, 1, 2, 3), elements=st.floats(width=32, allow_nan=False, allow_infinity=False))
 

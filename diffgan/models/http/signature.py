@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diffgan.errors import ModelError
-from diffgan.models.http_tensors import IMAGE_DATATYPES, Message, Tensor, WireError, read_object
+from diffgan.models.http.tensors import IMAGE_DATATYPES, Message, Tensor, WireError, read_object
 from diffgan.models.options import ModelOptions
 
 

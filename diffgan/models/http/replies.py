@@ -11,8 +11,8 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
-from diffgan.models.http_address import shown_location
-from diffgan.models.http_secret import Secret
+from diffgan.models.http.address import shown_location
+from diffgan.models.http.secret import Secret
 
 #: A model that fails on the same images again and again will not stop to, unlike a gateway (502 to 504).
 ATTEMPTS_AFTER_500 = 6

@@ -15,11 +15,11 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from diffgan.errors import ModelError
-from diffgan.models.http_address import Address
-from diffgan.models.http_replies import Trouble, error_status, hide_location, transport_failed
-from diffgan.models.http_round import Clock, Round
-from diffgan.models.http_secret import Secret
-from diffgan.models.http_tensors import Message, WireError
+from diffgan.models.http.address import Address
+from diffgan.models.http.replies import Trouble, error_status, hide_location, transport_failed
+from diffgan.models.http.round import Clock, Round
+from diffgan.models.http.secret import Secret
+from diffgan.models.http.tensors import Message, WireError
 
 T = TypeVar("T")
 

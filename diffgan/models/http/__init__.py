@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.errors import ModelError
-from diffgan.models.http_address import parse_address
-from diffgan.models.http_endpoint import Endpoint, Exchange
-from diffgan.models.http_round import Clock, RealClock
-from diffgan.models.http_secret import Secret
-from diffgan.models.http_signature import Signature, announces_binary, choose, read_signature
-from diffgan.models.http_tensors import Array, Message, read_answer, write_request
+from diffgan.models.http.address import parse_address
+from diffgan.models.http.endpoint import Endpoint, Exchange
+from diffgan.models.http.round import Clock, RealClock
+from diffgan.models.http.secret import Secret
+from diffgan.models.http.signature import Signature, announces_binary, choose, read_signature
+from diffgan.models.http.tensors import Array, Message, read_answer, write_request
 from diffgan.models.options import Layout, ModelOptions
 
 #: Images per request where neither the endpoint nor the option `batch` says.
