@@ -29,9 +29,7 @@ class ModelOptions(BaseModel):
     input_name: str | None = Field(None, description="the model's input, by name")
     output_name: str | None = Field(None, description="the model's output, by name (or number, for torch)")
     features_name: str | None = Field(None, description="a second output, of features")
-    batch: PositiveInt | None = Field(
-        None, description="the model takes exactly this many images at a time (endpoints: at most)"
-    )
+    batch: PositiveInt | None = Field(None, description="exactly so many images at a time (endpoints: at most)")
     threads: PositiveInt | None = Field(None, description="cores to use (default: all that this process may)")
     classes: tuple[str, ...] | PositiveInt | None = Field(None, description="names of the classes, or their number")
     deadline: PositiveFloat = Field(60.0, description="for endpoints: seconds to wait for one batch")
