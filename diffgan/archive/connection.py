@@ -25,12 +25,8 @@ def create_file(path: Path, layout: Layout) -> None:
     Raises:
         ArchiveError: the path is taken, or the disk refuses.
     """
-    log = wal_path(path)
-    if not path.exists() and log.exists():
-        raise ArchiveError(
-            f"{log} is left from an archive that is gone; a new {path.name} would swallow it: restore {path.name} "
-            "beside it, or remove it."
-        )
+    with telling("create the archive", path):
+        _check_no_orphan(path)
     with published(path) as draft, telling("create the archive", path):
         connection = _connect(draft, "mode=rwc")
         try:
@@ -92,24 +88,36 @@ def reading(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """
     with telling("read the archive", path):
         connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
+    try:
+        yield
+    finally:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
 
 
 def _check_size(connection: sqlite3.Connection, path: Path) -> None:
     """SQLite itself overlooks a last page that is cut short."""
-    log = wal_path(path)
     (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
-    if path.stat().st_size % page_bytes and not (log.exists() and log.stat().st_size):
+    if path.stat().st_size % page_bytes and not _holds_something(wal_path(path)):
         raise damaged(path, "its last page is cut short")
 
 
 def wal_path(path: Path) -> Path:
     """SQLite's write-ahead log, beside the file."""
     return path.with_name(path.name + "-wal")
+
+
+def _check_no_orphan(path: Path) -> None:
+    log = wal_path(path)
+    if not path.exists() and _holds_something(log):
+        raise ArchiveError(
+            f"{log} is left from an archive that is gone; a new {path.name} would swallow it: restore {path.name} "
+            "beside it, or remove it."
+        )
+
+
+def _holds_something(log: Path) -> bool:
+    return log.exists() and log.stat().st_size > 0
 
 
 def _connect(path: Path, access: str) -> sqlite3.Connection:
@@ -128,9 +136,8 @@ def _connect_for_reading(path: Path) -> sqlite3.Connection:
     try:
         return _connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        log = wal_path(path)
         unwritable = (error.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-        if not unwritable or (log.exists() and log.stat().st_size):
+        if not unwritable or _holds_something(wal_path(path)):
             raise
         return _connect(path, "immutable=1")
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diffgan.archive import Archive, TriggerBatch
+from diffgan.archive.export import FORMS, export
 from diffgan.errors import ArchiveError
 from diffgan.images import ImageSpec
 
@@ -146,7 +147,10 @@ def test_creating_where_it_cannot_be(tmp_path: Path) -> None:
     assert_fails(lambda: Archive.create(taken / "archive.db", spec), "is a file, not a folder")
     assert_fails(lambda: Archive.create(tmp_path / "no" / "archive.db", spec), "folder does not exist", "Create")
     assert_fails(lambda: Archive.create(tmp_path / "lost.db", spec), "lost.db-wal is left")
+    assert_fails(lambda: Archive.create(tmp_path / ("x" * 300), spec), "name is too long")
     assert sorted(tmp_path.iterdir()) == [log, taken]
+    log.write_text("")  # a reader leaves an empty one
+    Archive.create(tmp_path / "lost.db", spec).close()
 
 
 def test_creating_on_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
@@ -176,6 +180,14 @@ def test_a_full_disk_is_called_so(archive: Archive, make_batch: MakeBatch) -> No
     connection.execute("PRAGMA max_page_count = 1000000")
     assert archive.checkpoint() == {"n": b"50"}
     assert archive.add(make_batch(0, 60)).tolist() == [False] * 50 + [True] * 10
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_exporting_to_a_full_disk_leaves_nothing(filled: Path, form: str) -> None:
+    out = filled.with_name("out")
+    with Archive.open(filled) as archive, file_size_limit(50):
+        assert_fails(lambda: export(archive, out, form), f"Cannot write {out}", "larger than this system allows")
+    assert list(filled.parent.iterdir()) == [filled]
 
 
 def test_a_file_opened_for_reading_is_not_written(filled: Path, make_batch: MakeBatch) -> None:
