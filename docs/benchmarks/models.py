@@ -52,10 +52,31 @@ def bare_torchscript(path: str) -> Answer:
     return answer
 
 
+def bare_tflite(path: str, batch: int) -> Answer:
+    """LiteRT's interpreter, its input resized to the batch."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_path=path, num_threads=available_cores())
+    entry = interpreter.get_input_details()[0]
+    interpreter.resize_tensor_input(entry["index"], [batch, *entry["shape"][1:]])
+    interpreter.allocate_tensors()
+    output = interpreter.get_output_details()[0]["index"]
+
+    def answer(images: FloatImages) -> Any:
+        for start in range(0, len(images), batch):
+            interpreter.set_tensor(entry["index"], images[start : start + batch].transpose(0, 2, 3, 1))
+            interpreter.invoke()
+            interpreter.get_tensor(output)
+
+    return answer
+
+
 def contenders(path: str) -> dict[str, Answer]:
     """The bare runtimes that a file's wrapper is compared with."""
     if path.endswith(".onnx"):
         return {"bare": bare_onnx(path, spinning=True), "bare, no spinning": bare_onnx(path, spinning=False)}
+    if path.endswith(".tflite"):
+        return {"bare, one by one": bare_tflite(path, 1), "bare, batches of 64": bare_tflite(path, 64)}
     return {"bare": bare_torchscript(path)}
 
 
@@ -93,9 +114,12 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             classifier = load_classifier(path)
-        found = rates({"diffgan": classifier.predict, **contenders(path)}, batches, arguments.seconds)
+        ours = {"diffgan": classifier.predict}
+        if path.endswith(".tflite"):
+            ours["diffgan, batch=64"] = load_classifier(path, options={"batch": 64}).predict
+        found = rates({**ours, **contenders(path)}, batches, arguments.seconds)
         for name, values in found.items():
-            ratio = median(ours / theirs for ours, theirs in zip(found["diffgan"], values, strict=True))
+            ratio = median(own / other for own, other in zip(found["diffgan"], values, strict=True))
             print(f"{classifier.name:28} {name:20} {median(values):10,.0f} {ratio:7.3f}", flush=True)
 
 
