@@ -24,6 +24,10 @@ class UnsafeFileError(ModelError):
     """A file that could run code when loaded: export the model in a format that cannot."""
 
 
+class GeneratorError(DiffganError):
+    """A generator that cannot be loaded, trained, or used with this data: see its card, its sidecar or the options."""
+
+
 class ArchiveError(DiffganError):
     """A run's archive that cannot be read or written: see the disk, the path, or the version of diffgan."""
 

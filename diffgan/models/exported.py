@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from diffgan.errors import DiffganError, ModelError
 from diffgan.models.files import require_file
@@ -25,28 +26,39 @@ class ExportedAdapter:
 
     def load(self, source: str, options: ModelOptions) -> Runtime:
         """Opens the vetted copy of a file, never the file itself."""
-        import torch
-
-        from diffgan.models.exported_safety import vetted_copy
         from diffgan.models.torch_runtime import TorchRuntime
 
         path = require_file(source)
-        copy = vetted_copy(path)
-        try:
-            with _quiet("torch.export", "torch._export"):
-                program = torch.export.load(copy)
-            module = program.module(check_guards=False)
-        except DiffganError:
-            raise
-        except Exception as error:
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise ModelError(
-                f"{path} cannot be opened by torch {torch.__version__} ({reason}): export it again with this version."
-            ) from error
+        module, program = open_program(path)
         return TorchRuntime(module, options, name=path.name, files=[path], input_shape=_input_shape(program))
 
 
 adapter = ExportedAdapter()
+
+
+def open_program(path: Path) -> tuple[Callable[..., Any], ExportedProgram]:
+    """The vetted copy of an exported program, as a module and as itself.
+
+    Raises:
+        UnsafeFileError: the file could run code.
+        ModelError: it is no complete exported program that this torch reads.
+    """
+    import torch
+
+    from diffgan.models.exported_safety import vetted_copy
+
+    copy = vetted_copy(path)
+    try:
+        with _quiet("torch.export", "torch._export"):
+            program = torch.export.load(copy)
+        return program.module(check_guards=False), program
+    except DiffganError:
+        raise
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise ModelError(
+            f"{path} cannot be opened by torch {torch.__version__} ({reason}): export it again with this version."
+        ) from error
 
 
 def _input_shape(program: ExportedProgram) -> tuple[int | None, ...] | None:

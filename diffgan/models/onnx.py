@@ -71,13 +71,18 @@ class OnnxAdapter:
         """Opens a file whose external data, if any, lies in its own folder."""
         path = require_file(source)
         external = external_files(path)
-        return OnnxRuntime(_open(path, options), options, [path, *external])
+        return OnnxRuntime(open_session(path, options), options, [path, *external])
 
 
 adapter = OnnxAdapter()
 
 
-def _open(path: Path, options: ModelOptions) -> Any:
+def open_session(path: Path, options: ModelOptions) -> Any:
+    """A session of ONNX Runtime, on the cores that there are.
+
+    Raises:
+        ModelError: the file is no model that it can open.
+    """
     import onnxruntime
 
     settings = onnxruntime.SessionOptions()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from diffgan.errors import ModelError, UnsafeFileError
 from diffgan.models.files import require_file
@@ -26,23 +28,33 @@ class TorchScriptAdapter:
 
     def load(self, source: str, options: ModelOptions) -> Runtime:
         """Opens a file after a look at what is inside."""
-        import torch
-
         from diffgan.models.torch_runtime import TorchRuntime
 
         path = require_file(source)
-        _refuse_pickles(path)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                module = torch.jit.load(str(path), map_location="cpu").eval()  # type: ignore[no-untyped-call]
-        except Exception as error:
-            reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise ModelError(f"{path} is no complete TorchScript file ({reason}): copy it again, or {_HOW}.") from error
-        return TorchRuntime(module, options, name=path.name, files=[path])
+        return TorchRuntime(open_module(path), options, name=path.name, files=[path])
 
 
 adapter = TorchScriptAdapter()
+
+
+def open_module(path: Path) -> Callable[..., Any]:
+    """The module in a TorchScript file, in evaluation mode.
+
+    Raises:
+        UnsafeFileError: the file is pickled.
+        ModelError: it is no complete TorchScript file.
+    """
+    import torch
+
+    _refuse_pickles(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module: Callable[..., Any] = torch.jit.load(str(path), map_location="cpu").eval()  # type: ignore[no-untyped-call]
+    except Exception as error:
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise ModelError(f"{path} is no complete TorchScript file ({reason}): copy it again, or {_HOW}.") from error
+    return module
 
 
 def _refuse_pickles(path: Path) -> None:
