@@ -17,14 +17,14 @@ _DAMAGED = (
     "Restore it from a copy; when copying the archive of a running search, copy the -wal file beside it too.",
 )
 _UNREACHABLE = ("it cannot be opened", "Check that its folder exists and that you may read and write there.")
-_FULL = ("the disk is full", "Free some space and repeat the command; all that was committed before is kept.")
+_FULL = ("the disk is full", "Free some space and repeat the command.")
 
 # By SQLite's primary result code: what happened, and how to fix it.
 _SQLITE = {
     sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_IOERR: (
         "the disk refused to read or write",
-        "Check its free space, quota and health; all that was committed before is kept.",
+        "Check its free space, quota and health.",
     ),
     sqlite3.SQLITE_BUSY: (
         f"another process has been writing to it for {BUSY_SECONDS} s",
@@ -65,7 +65,8 @@ def telling(doing: str, path: Path) -> Iterator[None]:
         raise  # a closed archive, or one used in two threads: a mistake in the program, not in its surroundings
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter when damage shows in SQLite's own message
         what, fix = _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _DAMAGED)
-        raise ArchiveError(f"Cannot {doing} {path}: {what} (SQLite says: {error}). {fix}") from error
+        kept = " All that was committed before is kept." if doing.startswith("write") else ""
+        raise ArchiveError(f"Cannot {doing} {path}: {what} (SQLite says: {error}). {fix}{kept}") from error
     except OSError as error:
         what, fix = _SYSTEM.get(error.errno or 0, (error.strerror or str(error), "Check the path and the disk."))
         raise ArchiveError(f"Cannot {doing} {path}: {what}. {fix}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,9 +23,34 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
+def printable(value: object) -> str:
+    """A text that came from a file, without what would steer a terminal.
+
+    Example:
+        >>> printable("cat\\x1b[31m")
+        'cat�[31m'
+    """
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in str(value))
+
+
 def print_json(content: Mapping[str, Any]) -> None:
     """Machine-readable output, on standard output."""
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=ascii_only) + "\n")
+
+
+@contextmanager
+def stray_output_aside() -> Iterator[None]:
+    """What models and their runtimes print goes to standard error, so that standard output is the result alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def print_facts(title: str, facts: Mapping[str, Any]) -> None:
@@ -37,9 +63,9 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(escape(name), escape(str(value)))
+        table.add_row(escape(printable(name)), escape(printable(value)))
     console = Console(highlight=False, soft_wrap=False)
-    console.print(f"[bold]{escape(title)}[/bold]")
+    console.print(f"[bold]{escape(printable(title))}[/bold]")
     console.print(table)
 
 
@@ -54,15 +80,15 @@ def print_table(title: str, header: list[str], rows: list[list[Any]]) -> None:
     for number, name in enumerate(header):
         table.add_column(escape(name), justify="left" if number == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*(escape(printable(cell)) for cell in row))
     console = Console(highlight=False)
-    console.print(f"[bold]{escape(title)}[/bold]")
+    console.print(f"[bold]{escape(printable(title))}[/bold]")
     console.print(table)
 
 
 def print_note(text: str) -> None:
     """A remark beside the result, on standard error."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(printable(text) + "\n")
 
 
 @contextmanager

@@ -34,6 +34,8 @@ def inspect(
 
     With --data, models are tried on it: accuracy, disagreements, speed.
     """
+    if not target or second == "" or data == "":
+        raise UsageError("An empty text is no model, data or run: give its name or path.")
     if second is None and b:
         raise UsageError("--b is for a second model, and only one is given: use --a, or name a second model.")
     if _is_run(target):
@@ -42,6 +44,8 @@ def inspect(
     elif _is_data(target):
         _refuse_extras(target, "data", second, data, a)
         _show_data(target, json)
+    elif second is not None and _is_data(second):
+        raise UsageError(f"{second} is data, where a second model is expected: give it as --data {second}.")
     else:
         from diffgan.cli.inspect_models import show_models
 
@@ -61,7 +65,8 @@ def _is_data(target: str) -> bool:
 
 def _refuse_extras(target: str, kind: str, second: str | None, data: str | None, a: list[str]) -> None:
     if second is not None or data is not None or a:
-        raise UsageError(f"{target} is {kind}, and is shown alone: leave out the second model, --data and --a.")
+        hint = f" To try a model on it: diffgan inspect MODEL --data {target}." if kind == "data" else ""
+        raise UsageError(f"{target} is {kind}, which is shown alone, without a second model, --data or --a.{hint}")
 
 
 def _show_data(source: str, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from diffgan.cli.console import percent, print_facts, print_json, print_note, print_table, progress
+from diffgan.cli.console import percent, print_facts, print_json, print_note, print_table, progress, stray_output_aside
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.models import Classifier, load_classifier
 from diffgan.models.evaluation import (
@@ -28,13 +28,27 @@ def show_models(target: str, second: str | None, data: str | None, a: list[str],
     given = [(target, parse_assignments(a, "--a"), "--a")]
     if second is not None:
         given.append((second, parse_assignments(b, "--b"), "--b"))
-    models = [load_classifier(source, options=options, spec=spec, origin=flag) for source, options, flag in given]
+    names = _names([source for source, _, _ in given])
+    with stray_output_aside():
+        models = [
+            load_classifier(source, options=options, spec=spec, name=name, origin=flag)
+            for (source, options, flag), name in zip(given, names, strict=True)
+        ]
     if len(models) == 2 and all(model.output_shape is not None for model in models):
         check_same_classes(models[0], models[1])
     if dataset is None:
         _show_unlabelled(models, as_json)
     else:
         _show_on_data(models, dataset, as_json)
+
+
+def _names(sources: list[str]) -> list[str | None]:
+    """Two files of one name are called by their paths, the same file twice by its place; others by their names."""
+    if len(sources) < 2 or Path(sources[0]).name != Path(sources[1]).name:
+        return [None] * len(sources)
+    if sources[0] == sources[1]:
+        return [f"{Path(source).name} ({place})" for source, place in zip(sources, "AB", strict=True)]
+    return list(sources)
 
 
 def _model_facts(model: Classifier) -> dict[str, Any]:
@@ -51,9 +65,8 @@ def _model_facts(model: Classifier) -> dict[str, Any]:
 
 
 def _show_unlabelled(models: list[Classifier], as_json: bool) -> None:
-    facts = {model.name: _model_facts(model) for model in models}
     if as_json:
-        print_json({"models": list(facts.values())})
+        print_json({"models": [_model_facts(model) for model in models]})
         return
     for model in models:
         print_facts(model.name, _model_facts(model))
@@ -62,9 +75,9 @@ def _show_unlabelled(models: list[Classifier], as_json: bool) -> None:
 def _show_on_data(models: list[Classifier], dataset: Dataset, as_json: bool) -> None:
     labels, speeds = [], []
     for model in models:
-        check_labels_known(model, len(dataset.classes), dataset.name)
+        check_labels_known(model, dataset.classes, dataset.name)
         start = perf_counter()
-        with progress(model.name, len(dataset)) as advance:
+        with stray_output_aside(), progress(model.name, len(dataset)) as advance:
             labels.append(predict_labels(model, dataset.images, advance))
         speeds.append(len(dataset) / (perf_counter() - start))
     scores = [accuracy(predicted, dataset.labels) for predicted in labels]
@@ -94,7 +107,8 @@ def _nested(pairs: list[tuple[tuple[int, int], int]], classes: tuple[str, ...]) 
 
     nested: dict[str, dict[str, int]] = {}
     for (label_a, label_b), count in pairs:
-        nested.setdefault(name(label_a), {})[name(label_b)] = count
+        row = nested.setdefault(name(label_a), {})
+        row[name(label_b)] = row.get(name(label_b), 0) + count
     return nested
 
 

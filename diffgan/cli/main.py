@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, NoReturn
 
 import typer
 
 from diffgan import __version__
 from diffgan.cli import export, inspect
+from diffgan.cli.console import printable
 from diffgan.errors import DiffganError
 
 app = typer.Typer(
@@ -39,16 +42,52 @@ def _options(
 
 
 def main() -> None:
-    """Runs a command; a user's mistake ends in one line and exit code 2, Ctrl-C in 130."""
+    """Runs a command; a mistake or a fault from outside ends in one line and exit code 2, Ctrl-C in 130."""
+    _print_anywhere()
     try:
-        app(standalone_mode=True)
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
     except DiffganError as error:
-        sys.stderr.write(f"diffgan: {error}\n")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("diffgan: interrupted\n")
-        sys.exit(130)
+        _end(str(error), 2)
     except BrokenPipeError:
         # The reader (head, less) has gone: say nothing, and keep the interpreter from saying it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         sys.exit(0)
+    except OSError as error:
+        _discard_output()
+        _end(
+            f"Cannot go on ({error.strerror or error}): see the disk and the path {error.filename or 'of the output'}.",
+            2,
+        )
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        _end(_usage_line(error), getattr(error, "exit_code", 2))
+    if code == 130:
+        _end("interrupted", 130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(line: str, code: int) -> NoReturn:
+    sys.stderr.write(f"diffgan: {printable(line)}\n")
+    sys.exit(code)
+
+
+def _usage_line(error: Exception) -> str:
+    """What typer found wrong with the call, and where its help is."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "diffgan"
+    message = " ".join(error.format_message().split()) if str(error) or error.args else ""  # type: ignore[attr-defined]
+    return f"{message.rstrip('.')}: see '{command} --help'." if message else f"see '{command} --help'."
+
+
+def _print_anywhere() -> None:
+    """A terminal or pipe that lacks a character gets another one; a warning is one line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    warnings.formatwarning = lambda message, *_args, **_options: f"note: {message}\n"
+
+
+def _discard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -34,7 +34,8 @@ def run_facts(run: Path) -> dict[str, Any]:
 
         nested: dict[str, dict[str, int]] = {}
         for (label_a, label_b), count in archive.disagreement().items():
-            nested.setdefault(name(label_a), {})[name(label_b)] = count
+            row = nested.setdefault(name(label_a), {})
+            row[name(label_b)] = row.get(name(label_b), 0) + count
         return {
             "run": str(run),
             "unique triggers": archive.count(),

@@ -108,7 +108,9 @@ class Classifier:
             answers = self.predict(images)
         except ModelError as error:
             self._explain_fixed_batch(images, error)
-            raise
+            if isinstance(error.__cause__, OutputError):
+                raise  # it could take the images
+            raise ModelError(f"{error} It was shown images of {spec}: are they of the size it was made for?") from error
         if self._file_fingerprint is None:
             from diffgan.models.fingerprint import of_answers
 
@@ -131,9 +133,12 @@ class Classifier:
     def _answer(
         self, images: FloatImages, *, features: bool, timeout: float | None
     ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        if images.ndim != 4 or images.dtype != np.float32:
+        if not isinstance(images, np.ndarray) or images.ndim != 4 or images.dtype != np.float32:
+            given = (
+                f"{images.dtype} of shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+            )
             raise ModelError(
-                f"{self.name} was given {images.dtype} images of shape {images.shape}; "
+                f"{self.name} was given images as {given}; "
                 "expected float32, N×C×H×W in [0, 1]: see diffgan.images.to_floats."
             )
         if len(images) == 0:
@@ -174,7 +179,7 @@ class Classifier:
             raise
         except OutputError as error:
             raise ModelError(f"{self.name}, batch {self._calls} ({count} images): {error}.") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ModelError(f"{self.name} failed on batch {self._calls} ({count} images): {_brief(error)}") from error
         return answers, None if extra is None else self._features(_first(extra, count, len(inputs)), count)
 
@@ -202,7 +207,7 @@ def _first(array: NDArray[Any], count: int, given: int) -> NDArray[Any]:
     return array[:count] if array.ndim and len(array) == given else array
 
 
-def _brief(error: Exception) -> str:
+def _brief(error: BaseException) -> str:
     """The most telling line of another library's error: the last one of a traceback that it carries, else the first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:

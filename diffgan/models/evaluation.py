@@ -104,14 +104,20 @@ def check_same_classes(a: Classifier, b: Classifier) -> None:
         )
 
 
-def check_labels_known(classifier: Classifier, classes: int, data: str) -> None:
-    """Refuses data with labels that a model never answers.
+def check_labels_known(classifier: Classifier, classes: tuple[str, ...], data: str) -> None:
+    """Refuses data whose labels mean something else to a model.
 
     Raises:
-        ModelError: there are more classes in the data than in the model.
+        ModelError: the data has more classes than the model answers, or the same ones in another order.
     """
-    if classes > classifier.class_count:
+    if len(classes) > classifier.class_count:
         raise ModelError(
-            f"{classifier.name} answers {classifier.class_count} classes, but {data} has {classes}: "
+            f"{classifier.name} answers {classifier.class_count} classes, but {data} has {len(classes)}: "
             "give the data that this model is for."
+        )
+    names = classifier.options.class_names
+    if names is not None and set(names) == set(classes) and names != classes:
+        raise ModelError(
+            f"{classifier.name} has the classes of {data} in another order ({', '.join(names[:3])}, … and "
+            f"{', '.join(classes[:3])}, …): bring the option classes, or the data's, into one order."
         )

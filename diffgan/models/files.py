@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from diffgan.errors import ModelError
@@ -14,7 +15,7 @@ def require_file(source: str) -> Path:
         ModelError: it is missing, a folder, empty, or not readable.
     """
     path = Path(source)
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - unlike Path.exists, it takes names that are too long
         raise ModelError(f"There is no file {source}: check the path.")
     if path.is_dir():
         raise ModelError(f"{source} is a folder, where a model's file is expected: give the file in it.")

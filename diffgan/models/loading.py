@@ -25,7 +25,12 @@ _PICKLED = {".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin", ".skops", ".s
 
 
 def load_classifier(
-    source: Source, *, options: Mapping[str, Any] | None = None, spec: ImageSpec | None = None, origin: str = "options"
+    source: Source,
+    *,
+    options: Mapping[str, Any] | None = None,
+    spec: ImageSpec | None = None,
+    name: str | None = None,
+    origin: str = "options",
 ) -> Classifier:
     """Opens a model under test, and probes it.
 
@@ -34,6 +39,7 @@ def load_classifier(
         options: what the sidecar does not say, or says otherwise (see `ModelOptions`).
         spec: the size of the images that it will see; without, the probe takes the size that the model declares,
             and is left out where it declares none.
+        name: how messages and reports call the model; by default its file's name.
         origin: how messages call the options, such as `--a`.
 
     Raises:
@@ -45,11 +51,18 @@ def load_classifier(
     elif callable(source):
         classifier = _from_callable(source, build_options(options or {}, origin))
     else:
-        classifier = _from_address(os.fspath(source), dict(options or {}), origin)
+        classifier = _from_address(_as_text(source), dict(options or {}), origin)
+    classifier.name = name or classifier.name
     probed = spec or classifier.declared_spec
     if probed is not None:
         classifier.probe(probed)
     return classifier
+
+
+def _as_text(source: object) -> str:
+    if not isinstance(source, (str, os.PathLike)) or not os.fspath(source):
+        raise ModelError(f"A model is a path, an address, py:module:attribute or a callable, not {source!r}.")
+    return str(os.fspath(source))
 
 
 def _from_callable(function: Callable[..., Any], options: ModelOptions) -> Classifier:
@@ -106,7 +119,7 @@ def _third_parties_first(entry: EntryPoint) -> bool:
 def _nobody_opens(source: str) -> ModelError:
     path = Path(source)
     known = ".onnx, .pt2, .pt, .ts, .tflite, .keras, .h5, an http(s):// address, or py:module:attribute"
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - unlike Path.exists, it takes names that are too long
         return ModelError(f"There is no model {source}: give {known}.")
     if path.is_dir():
         return ModelError(f"{source} is a folder, where a model's file is expected: give {known}.")

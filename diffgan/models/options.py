@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, ValidationError, field_validator, model_validator
 
 from diffgan.errors import ModelError, UsageError
 
 Layout = Literal["NCHW", "NHWC"]
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+#: Strict, or YAML's yes would be one.
+Count = Annotated[int, Field(gt=0, strict=True)]
 
 
 class ModelOptions(BaseModel):
@@ -21,20 +25,30 @@ class ModelOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     layout: Layout | None = Field(None, description="NCHW or NHWC")
-    range: tuple[float, float] = Field((0.0, 1.0), description="the values of black and white, such as [0, 255]")
-    mean: tuple[float, ...] | None = Field(None, description="subtracted, per channel, after scaling to the range")
-    std: tuple[float, ...] | None = Field(None, description="divided by, per channel")
+    range: tuple[Finite, Finite] = Field((0.0, 1.0), description="the values of black and white, such as [0, 255]")
+    mean: tuple[Finite, ...] | None = Field(None, description="subtracted, per channel, after scaling to the range")
+    std: tuple[Finite, ...] | None = Field(None, description="divided by, per channel")
     output: Literal["probabilities", "logits", "labels"] = Field("probabilities", description="what the model answers")
     task: Literal["classification"] = Field("classification", description="what the answers are for")
     input_name: str | None = Field(None, description="the model's input, by name")
     output_name: str | None = Field(None, description="the model's output, by name (or number, for torch)")
     features_name: str | None = Field(None, description="a second output, of features")
-    batch: PositiveInt | None = Field(None, description="exactly so many images at a time (endpoints: at most)")
-    threads: PositiveInt | None = Field(None, description="cores to use (default: all that this process may)")
-    classes: tuple[str, ...] | PositiveInt | None = Field(None, description="names of the classes, or their number")
+    batch: Count | None = Field(None, description="exactly so many images at a time (endpoints: at most)")
+    threads: Count | None = Field(None, le=1024, description="cores to use (default: all that this process may)")
+    classes: tuple[str, ...] | Count | None = Field(None, description="names of the classes, or their number")
     deadline: PositiveFloat = Field(60.0, description="for endpoints: seconds to wait for one batch")
-    requests: PositiveInt = Field(4, description="for endpoints: requests in flight at a time")
+    requests: Count = Field(4, le=256, description="for endpoints: requests in flight at a time")
     token_env: str = Field("DIFFGAN_TOKEN", description="for endpoints: the environment variable with the token")
+
+    @field_validator("mean", "std", mode="before")
+    @classmethod
+    def _one_for_all(cls, value: object) -> object:
+        return (value,) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+    @field_validator("classes", mode="before")
+    @classmethod
+    def _names_as_text(cls, value: object) -> object:
+        return [str(name) for name in value] if isinstance(value, (list, tuple)) else value
 
     @model_validator(mode="after")
     def _values_fit(self) -> ModelOptions:
@@ -42,6 +56,9 @@ class ModelOptions(BaseModel):
             raise ValueError(f"range must rise, such as [0, 255], not {list(self.range)}")
         if self.std is not None and any(value <= 0 for value in self.std):
             raise ValueError(f"std must be positive, not {list(self.std)}")
+        if isinstance(self.classes, tuple) and len(set(self.classes)) < len(self.classes):
+            twice = next(name for name in self.classes if self.classes.count(name) > 1)
+            raise ValueError(f"the class name {twice!r} stands twice in classes; give each class a name of its own")
         return self
 
     @property
@@ -72,7 +89,7 @@ def parse_assignments(assignments: Sequence[str], flag: str) -> dict[str, Any]:
             raise UsageError(f"{flag} takes KEY=VALUE, such as {flag} output=logits, not {assignment!r}.")
         try:
             values[key.strip()] = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise UsageError(f"{flag} {key}: {text!r} is no value that YAML knows ({_first_line(error)}).") from error
     return values
 
@@ -93,7 +110,7 @@ def read_sidecar(source: str) -> dict[str, Any]:
         return {}
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ModelError(
             f"The sidecar {path} cannot be read ({_first_line(error)}): write KEY: VALUE lines."
         ) from error
@@ -125,10 +142,11 @@ def build_options(given: Mapping[str, Any], origin: str) -> ModelOptions:
     except ValidationError as error:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else ""
-        where = f" for {key}" if key else ""
         message = first["msg"].removeprefix("Value error, ")
-        about = f" It is {ModelOptions.model_fields[key].description}." if key in ModelOptions.model_fields else ""
-        raise UsageError(f"{origin}: {given.get(key, '')!r}{where} does not fit: {message}.{about}") from error
+        if key not in ModelOptions.model_fields:
+            raise UsageError(f"{origin}: {message}.") from error
+        about = ModelOptions.model_fields[key].description
+        raise UsageError(f"{origin}: {given.get(key)!r} for {key} does not fit: {message}. It is {about}.") from error
 
 
 def _first_line(error: Exception) -> str:

@@ -74,7 +74,7 @@ def _find(source: str, module_name: str, attribute: str) -> Callable[..., Any]:
     sys.path.insert(0, here)
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ModelError(
             f"{source}: the module {module_name} cannot be imported ({type(error).__name__}: {error}): "
             "run from its folder, or install it."

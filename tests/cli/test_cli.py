@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -135,13 +137,102 @@ def test_python_models_on_the_command_line(tmp_path: Path, data: Path) -> None:
     assert json.loads(done.stdout)["models"][0]["classes"] == 3
 
 
-def test_a_wrong_command_exits_with_two() -> None:
-    done = run("inspct")
-    assert done.returncode == 2
-    assert "inspect" in done.stderr
+@pytest.mark.parametrize("wrong", [["inspct"], ["inspect"], ["inspect", "digits", "--nope"], ["export", "x"]])
+def test_a_wrong_call_is_one_line_that_names_the_help(wrong: list[str]) -> None:
+    fails(run(*wrong), "--help")
+
+
+def test_an_unknown_export_form_lists_the_known(tmp_path: Path) -> None:
+    fails(run("export", tmp_path, tmp_path / "out", "--to", "foo"), "foo", "npz", "parquet")
 
 
 def test_a_closed_pipe_is_silent() -> None:
-    command = f"{sys.executable} -m diffgan inspect digits --json | head -c 1"
+    command = f"set -o pipefail; {sys.executable} -m diffgan inspect digits --json | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_an_output_that_cannot_be_written_is_one_line() -> None:
+    command = f"{sys.executable} -m diffgan inspect digits > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    fails(done, "No space left")
+
+
+def test_a_terminal_without_unicode_gets_other_characters() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "diffgan", "inspect", "digits"]
+    for extra in ([], ["--json"]):
+        done = subprocess.run([*command, *extra], capture_output=True, text=True, env=environment, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interrupt_ends_with_130_and_says_so(tmp_path: Path, data: Path) -> None:
+    code = (
+        "import sys, time, numpy as np\n"
+        "def slow(images):\n"
+        "    print('asked', file=sys.stderr, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    (tmp_path / "slow_net.py").write_text(code)
+    command = [sys.executable, "-m", "diffgan", "inspect", "py:slow_net:slow", "--data", str(data)]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline() == "asked\n"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=20) == 130
+        assert running.stderr.read() == "diffgan: interrupted\n"
+
+
+def test_what_a_model_prints_stays_out_of_the_result(tmp_path: Path, data: Path) -> None:
+    code = (
+        "import os\n"
+        "print('hello')\n"
+        "def net(images):\n"
+        "    os.write(1, b'chatter')\n"
+        "    return [[1, 0, 0]] * len(images)\n"
+    )
+    (tmp_path / "loud_net.py").write_text(code)
+    done = run("inspect", "py:loud_net:net", "--data", data, "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["models"][0]["classes"] == 3
+    assert "hello" in done.stderr
+
+
+def test_a_model_that_exits_is_an_error(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "exit_net.py").write_text("raise SystemExit(5)")
+    fails(run("inspect", "py:exit_net:x", "--data", data, cwd=tmp_path), "cannot be imported")
+
+
+def test_names_from_files_cannot_steer_the_terminal(tmp_path: Path, model: Path) -> None:
+    images = np.zeros((3, 4, 4), np.uint8)
+    names = np.array(["cat\x1b[31m", "dog\nbird", "[bold]fish[/bold]"])
+    np.savez(tmp_path / "odd.npz", images=images, labels=np.arange(3), classes=names)
+    shown = run("inspect", tmp_path / "odd.npz").stdout
+    assert "\x1b[31m" not in shown
+    assert "[bold]fish" in shown.replace("\n", "")
+
+
+def test_two_files_of_one_name_are_told_apart(tmp_path: Path, data: Path) -> None:
+    paths = []
+    for number, folder in enumerate(("old", "new")):
+        (tmp_path / folder).mkdir()
+        paths.append(write_dense(tmp_path / folder / "model.onnx", matrix=weights(seed=number)))
+    content = json.loads(run("inspect", *paths, "--json").stdout)
+    assert [entry["source"] for entry in content["models"]] == [str(path) for path in paths]
+    fails(run("inspect", paths[0], paths[1], "--data", data, "--b", "classes=4"), "new/model.onnx", "4")
+
+
+def test_class_names_in_the_datas_order(tmp_path: Path, model: Path) -> None:
+    np.savez(
+        tmp_path / "d.npz", images=np.zeros((3, 4, 4), np.uint8), labels=np.arange(3), classes=np.array(["x", "y", "z"])
+    )
+    fails(run("inspect", model, "--data", tmp_path / "d.npz", "--a", "classes=[z, y, x]"), "in another order")
+
+
+def test_data_given_as_a_second_model_says_where_it_goes(model: Path, data: Path) -> None:
+    fails(run("inspect", model, data), "give it as --data")
+
+
+@pytest.mark.parametrize("arguments", [[""], ["digits", ""]])
+def test_an_empty_text_is_no_target(arguments: list[str]) -> None:
+    fails(run("inspect", *arguments), "empty")

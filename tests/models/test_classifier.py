@@ -192,12 +192,36 @@ def test_what_is_no_batch_of_images_is_refused() -> None:
         ({"range": [1, 0]}, "range must rise"),
         ({"std": [0]}, "std must be positive"),
         ({"batch": 0}, "batch"),
+        ({"batch": True}, "batch"),
+        ({"threads": 100_000}, "threads"),
+        ({"classes": ["a", "b", "a"]}, "'a' stands twice"),
+        ({"range": [0, float("inf")]}, "range"),
+        ({"mean": [float("nan")]}, "mean"),
         ({"task": "detection"}, "task"),
     ],
 )
 def test_wrong_options_say_what_fits(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_classifier(Recorder(), options=options)
+
+
+@pytest.mark.parametrize("text", ["2024-13-45", "[" * 3000, "{", "!!python/name:os.mkdir"])
+def test_what_is_no_yaml_is_one_line(text: str) -> None:
+    with pytest.raises(UsageError, match="--a mean") as caught:
+        parse_assignments([f"mean={text}"], "--a")
+    assert "\n" not in str(caught.value)
+
+
+def test_one_number_serves_for_all_channels_and_numbers_for_names() -> None:
+    options = load_classifier(Recorder(), options={"mean": 0.5, "classes": [1, 2, 3, 4]}).options
+    assert options.mean == (0.5,)
+    assert options.class_names == ("1", "2", "3", "4")
+
+
+@pytest.mark.parametrize("wrong", [None, 5, ""])
+def test_what_is_no_source_says_what_one_is(wrong: Any) -> None:
+    with pytest.raises(ModelError, match="A model is a path"):
+        load_classifier(wrong)
 
 
 @pytest.mark.parametrize("assignment", ["layout", "=NHWC", ""])

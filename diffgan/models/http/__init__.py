@@ -159,7 +159,8 @@ class HttpAdapter:
             raise
 
     def _open(self, endpoint: Endpoint, options: ModelOptions) -> HttpRuntime:
-        seconds = min(LOAD_SECONDS, options.deadline)
+        asked = "deadline" in options.model_fields_set
+        seconds = options.deadline if asked else min(LOAD_SECONDS, options.deadline)
         ends = self._clock.now() + seconds
         metadata = Exchange(endpoint.address.model, None, read_signature, BYTES_AROUND)
         declared = endpoint.ask(metadata, seconds=seconds, attempts=LOAD_ATTEMPTS)
