@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.errors import DataError
 from diffgan.images import ByteImages, FloatImages, ImageSpec, check_bytes, to_floats
+
+#: Of classes without names.
+LARGEST_UNNAMED_LABEL = 99_999
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,12 @@ class Dataset:
         numbers = _check_labels(labels, name, len(pixels))
         if len(pixels) == 0:
             raise DataError(f"{name} holds no images: give data with at least one.")
-        count = int(numbers.max()) + 1
-        names = classes or tuple(str(number) for number in range(count))
-        if count > len(names):
-            raise DataError(f"{name} has the label {count - 1}, but only {len(names)} classes: give a name for each.")
-        return cls(name, pixels, numbers, names)
+        largest = int(numbers.max())
+        names = _numbered(name, largest) if classes is None else classes
+        _check_names(names, name)
+        if largest >= len(names):
+            raise DataError(f"{name} has the label {largest}, but only {len(names)} classes: give a name for each.")
+        return cls(name, pixels, numbers.astype(np.int64), names)
 
     def __len__(self) -> int:
         return len(self.images)
@@ -75,7 +80,29 @@ class Dataset:
         return Dataset(name, np.ascontiguousarray(self.images[rows]), self.labels[rows], self.classes)
 
 
-def _check_labels(labels: object, name: str, count: int) -> NDArray[np.int64]:
+def _numbered(name: str, largest: int) -> tuple[str, ...]:
+    """Names for classes that have none; a far larger label is no class index, and its names would fill the memory."""
+    if largest > LARGEST_UNNAMED_LABEL:
+        raise DataError(
+            f"{name} has the label {largest}; expected class indices from 0, at most {LARGEST_UNNAMED_LABEL:,} where "
+            "the classes have no names: number the classes 0, 1, 2, ..."
+        )
+    return tuple(str(number) for number in range(largest + 1))
+
+
+def _check_names(names: tuple[str, ...], title: str) -> None:
+    """Whatever is counted by class name would be lost for one of two that share it."""
+    places: dict[str, int] = {}
+    for place, entry in enumerate(names):
+        first = places.setdefault(entry, place)
+        if first != place:
+            raise DataError(
+                f"{title} has the class name {entry!r} twice (classes {first} and {place}): give each class its own."
+            )
+
+
+def _check_labels(labels: object, name: str, count: int) -> NDArray[np.integer[Any]]:
+    """Whole numbers from 0, still of their own type: a large uint64 would turn negative as int64."""
     if not isinstance(labels, np.ndarray) or labels.dtype.kind not in "iu":
         given = labels.dtype if isinstance(labels, np.ndarray) else type(labels).__name__
         raise DataError(f"{name} holds labels of type {given}; expected whole numbers (class indices from 0).")
@@ -85,4 +112,4 @@ def _check_labels(labels: object, name: str, count: int) -> NDArray[np.int64]:
         raise DataError(f"{name} holds labels of shape {labels.shape} for {count} images; expected one label an image.")
     if count and labels.min() < 0:
         raise DataError(f"{name} holds the label {labels.min()}; expected class indices from 0.")
-    return labels.astype(np.int64)
+    return labels

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -111,12 +116,15 @@ class TfliteAdapter:
         interpreter_class = _interpreter_class()
         path = require_file(source)
         threads = options.threads or available_cores()
+        said = Said()
         try:
             # From memory: a mapped file that shrinks later would end the process.
-            interpreter = interpreter_class(model_content=path.read_bytes(), num_threads=threads)
-            interpreter.allocate_tensors()
+            content = path.read_bytes()
+            with _heard(said):
+                interpreter = interpreter_class(model_content=content, num_threads=threads)
+                interpreter.allocate_tensors()
         except Exception as error:
-            raise _not_opened(path, error) from error
+            raise _not_opened(path, error, said.lines) from error
         return TfliteRuntime(interpreter, options, path)
 
 
@@ -131,8 +139,53 @@ def _interpreter_class() -> Any:
     return Interpreter
 
 
-def _not_opened(path: Path, error: Exception) -> ModelError:
-    reason = " ".join(str(error).split()) or type(error).__name__
+@dataclass
+class Said:
+    """What LiteRT's C++ part wrote to stderr, but for its chatter."""
+
+    lines: list[str] = field(default_factory=list)
+
+
+#: File descriptor 2 is the whole process's: two threads that open models must not restore each other's.
+_STDERR_LOCK = threading.Lock()
+
+
+@contextmanager
+def _heard(said: Said) -> Iterator[None]:
+    """Collects what is written to file descriptor 2: LiteRT has no switch for its INFO lines.
+
+    When nothing fails, all but the INFO lines is passed on, also what another thread wrote in the meantime.
+    """
+    with _STDERR_LOCK, tempfile.TemporaryFile() as file:
+        try:
+            kept = os.dup(2)
+        except OSError:  # Closed: nothing can be written to it.
+            yield
+            return
+        _flush()
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            _flush()
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            written = file.read().decode(errors="replace").splitlines()
+            said.lines += [line for line in written if not line.startswith("INFO: ")]
+        if said.lines:
+            os.write(2, "".join(f"{line}\n" for line in said.lines).encode())
+
+
+def _flush() -> None:
+    """Python's own text goes where it was meant to."""
+    if sys.stderr is not None and not sys.stderr.closed:
+        sys.stderr.flush()
+
+
+def _not_opened(path: Path, error: Exception, said: Sequence[str]) -> ModelError:
+    reason = " ".join(" ".join([str(error), *(line for line in said if line not in str(error))]).split())
+    reason = reason or type(error).__name__
     if "custom op" in reason or "Select TensorFlow op" in reason:
         node = re.search(r"Node number \d+ \((\w+)\)", reason)
         which = node[1] if node else _brief(reason)

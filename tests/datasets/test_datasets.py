@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,13 @@ def test_images_of_two_sizes_are_named(tmp_path: Path) -> None:
     ("source", "message"),
     [
         ("digit", "did you mean digits"),
+        ("mnst", r"did you mean mnist\?"),
+        ("MNIST", r"did you mean mnist\?"),
+        ("cifar-10", "did you mean cifar10"),
+        ("fashion_mnist", "did you mean fashion-mnist"),
+        ("FashionMNIST", "did you mean fashion-mnist"),
+        ("digit:test", "did you mean digits"),
+        ("digits.npz", "There is no data digits.npz; give one of"),
         ("no/such.npz", "There is no data"),
         ("digits:train", "no part 'train'"),
         ("mnist5k:test", "no part 'test'"),
@@ -175,6 +183,53 @@ def test_images_of_two_sizes_are_named(tmp_path: Path) -> None:
 def test_unknown_data_says_what_there_is(source: str, message: str) -> None:
     with pytest.raises(DiffganError, match=message):
         load_dataset(source)
+
+
+@pytest.mark.parametrize("source", ["x" * 5000, "digits:" + "x" * 5000, "x/" * 2500])
+def test_an_endless_path_is_one_short_line(source: str) -> None:
+    with pytest.raises(DataError) as caught:
+        load_dataset(source)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("source", ["", "  "])
+def test_an_empty_name_is_not_the_current_folder(source: str) -> None:
+    with pytest.raises(DataError, match="name of the data is empty: give one of digits"):
+        load_dataset(source)
+
+
+@pytest.mark.parametrize(("source", "kind"), [(5, "int"), (None, "NoneType"), (b"digits", "bytes")])
+def test_what_is_no_name_at_all_is_called_by_its_type(source: object, kind: str) -> None:
+    with pytest.raises(DataError, match=rf"by a text or a path, but {kind} was given"):
+        load_dataset(source)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("file", "what"), [("archive.db", "a run"), ("card.json", "a generator")])
+def test_a_folder_of_diffgan_is_told_from_data(tmp_path: Path, file: str, what: str) -> None:
+    folder = make_folder(tmp_path)
+    (folder / file).touch()
+    with pytest.raises(DataError, match=rf"is {what} \(it holds {file}\), not data"):
+        load_dataset(folder)
+
+
+def test_a_folder_that_cannot_be_listed_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(DataError, match=r"cannot be listed \(Permission denied\)"):
+        load_dataset(tmp_path)
+
+
+def test_an_npz_that_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "d.npz")  # Opening it would wait for ever.
+    with pytest.raises(DataError, match="no data that diffgan reads"):
+        load_dataset(tmp_path / "d.npz")
+
+
+def test_class_names_given_twice_are_refused() -> None:
+    with pytest.raises(DataError, match=r"mine has the class name 'a' twice \(classes 0 and 2\)"):
+        Dataset.checked("mine", grey(), np.arange(4), classes=("a", "b", "a", "c"))
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from diffgan.errors import MissingExtraError, ModelError
+from diffgan.models import tflite
 from diffgan.models.options import ModelOptions
 from diffgan.models.tflite import TfliteRuntime, adapter
 
@@ -210,3 +213,46 @@ def test_without_the_extra_its_name_is_said(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
     with pytest.raises(MissingExtraError, match=r"diffgan\[tflite\]"):
         _load(str(tmp_path / "any.tflite"))
+
+
+_OPEN = """
+import sys
+from diffgan.models.options import ModelOptions
+from diffgan.models.tflite import adapter
+adapter.load(sys.argv[1], ModelOptions())
+print("still heard", file=sys.stderr)
+"""
+
+
+def test_opening_a_model_writes_nothing_to_stderr(build: Build) -> None:
+    done = subprocess.run([sys.executable, "-c", _OPEN, build()], capture_output=True, text=True, check=True)
+    assert done.stderr == "still heard\n"
+
+
+class _Faulty:
+    """LiteRT as seen from here: writes to file descriptor 2, and may fail."""
+
+    lines = b"INFO: chatter\nERROR: the tensor is askew\n"
+
+    def __init__(self, **_: object) -> None:
+        os.write(2, self.lines)
+        raise ValueError("it failed")
+
+
+def test_what_was_written_before_a_failure_is_in_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(b"anything")
+    monkeypatch.setattr(tflite, "_interpreter_class", lambda: _Faulty)
+    with pytest.raises(ModelError, match=r"it failed ERROR: the tensor is askew") as caught:
+        _load(str(path))
+    assert "chatter" not in str(caught.value)
+    os.write(2, b"restored\n")
+    assert capfd.readouterr().err == "restored\n"
+
+
+def test_warnings_of_a_model_that_opens_are_passed_on(capfd: pytest.CaptureFixture[str]) -> None:
+    with tflite._heard(tflite.Said()):
+        os.write(2, b"INFO: chatter\nWARNING: slow\n")
+    assert capfd.readouterr().err == "WARNING: slow\n"
