@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from diffgan import __version__
-from diffgan.cli import export, inspect
+from diffgan.cli import export, gan, inspect
 from diffgan.cli.console import printable
 from diffgan.errors import DiffganError
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command("inspect")(inspect.inspect)
 app.command("export")(export.export)
+app.add_typer(gan.app, name="gan")
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import io
 import json
 import re
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from diffgan.errors import ModelError, UnsafeFileError
+from diffgan.models.zips import read_members, rebuilt
 
 _HOW = "export it again with torch.export.export and torch.export.save from plain layers, or as ONNX"
 
@@ -30,6 +30,8 @@ _OPERATORS = re.compile(
     r"|torch\.sym_\w+|math\.(ceil|floor|trunc|sqrt)"
 )
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*|", re.ASCII)
+_PATH = re.compile(r"\w+(\.\w+)*|", re.ASCII)
+_PATHS = {"parameter_name", "buffer_name", "tensor_constant_name", "fqn"}
 _SYMBOL = re.compile(r"Symbol\('[a-z]+\d+'(, (positive|integer|nonnegative|real)=(True|False))*\)")
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _EXPRESSION = re.compile(r"[\w+\-*/%(), .<>=&|~]*", re.ASCII)
@@ -49,7 +51,7 @@ def vetted_copy(path: Path) -> io.BytesIO:
         UnsafeFileError: something in it could run code.
         ModelError: it is no complete exported program.
     """
-    members = _read(path)
+    members = read_members(path, kind=".pt2", how=_HOW)
     if any(name.startswith("data/aotinductor/") for name in members):
         raise UnsafeFileError(f"{path} holds compiled native code (AOTInductor): {_HOW}.")
     if "models/model.json" not in members:
@@ -62,27 +64,7 @@ def vetted_copy(path: Path) -> io.BytesIO:
     for name, data in kept.items():
         if name.endswith(".pt"):
             _vet_pickle(path, name, data)
-    return _rebuilt(kept)
-
-
-def _read(path: Path) -> dict[str, bytes]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            if len(set(names)) != len(names):
-                raise UnsafeFileError(f"{path} has two members of one name, so readers may see different ones: {_HOW}.")
-            return {name.partition("/")[2]: archive.read(name) for name in names}
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
-        raise ModelError(f"{path} is no complete .pt2 file ({error}): copy or export it again.") from error
-
-
-def _rebuilt(members: dict[str, bytes]) -> io.BytesIO:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in members.items():
-            archive.writestr(f"model/{name}", data)
-    buffer.seek(0)
-    return buffer
+    return rebuilt(kept)
 
 
 def _vet_pickle(path: Path, name: str, data: bytes) -> None:
@@ -148,6 +130,8 @@ def _vetted_entry(key: str, value: Any) -> Any:
     rule = _RULES.get(key)
     if rule is not None and value is not None:
         rule(value)
+    elif key in _PATHS:
+        _check_path(value)
     elif key == "name" or key.endswith("_name"):
         _check_name(value)
     return _vetted(value)
@@ -156,6 +140,12 @@ def _vetted_entry(key: str, value: Any) -> Any:
 def _check_name(value: Any) -> None:
     if value is not None and not (isinstance(value, str) and _NAME.fullmatch(value)):
         raise _RefusedError(f"{value!r} is no name")
+
+
+def _check_path(value: Any) -> None:
+    """The way to a weight through its modules, where numbers count them: 1.weight."""
+    if value is not None and not (isinstance(value, str) and _PATH.fullmatch(value)):
+        raise _RefusedError(f"{value!r} is no name of a weight")
 
 
 def _check_operator(value: Any) -> None:

@@ -41,6 +41,8 @@ def external_files(path: Path) -> list[Path]:
 
 def _confined(model: Path, location: str) -> Path:
     folder = model.resolve().parent
+    if "\0" in location:
+        raise UnsafeFileError(f"{model} reads external data from {location!r}, which is no file name: export it again.")
     target = (folder / location).resolve()
     if Path(location).is_absolute() or not target.is_relative_to(folder):
         raise UnsafeFileError(
@@ -71,7 +73,10 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
     """The fields of one protobuf message: number, and bytes or a whole number."""
     position = 0
     while position < len(message):
+        start = position
         key, position = _varint(message, position)
+        if key >= 2**32 or position - start > 5:  # the runtime would drop the upper bits, and see another field
+            raise ValueError("a field has a number out of range")
         wire = key & 7
         if wire == 0:
             value, position = _varint(message, position)

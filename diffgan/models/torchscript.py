@@ -38,19 +38,22 @@ adapter = TorchScriptAdapter()
 
 
 def open_module(path: Path) -> Callable[..., Any]:
-    """The module in a TorchScript file, in evaluation mode.
+    """The module in the vetted copy of a TorchScript file, in evaluation mode.
 
     Raises:
-        UnsafeFileError: the file is pickled.
+        UnsafeFileError: the file is pickled, or its code reaches beyond its tensors.
         ModelError: it is no complete TorchScript file.
     """
     import torch
 
+    from diffgan.models.torchscript_safety import vetted_copy
+
     _refuse_pickles(path)
+    copy = vetted_copy(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            module: Callable[..., Any] = torch.jit.load(str(path), map_location="cpu").eval()  # type: ignore[no-untyped-call]
+            module: Callable[..., Any] = torch.jit.load(copy, map_location="cpu").eval()  # type: ignore[no-untyped-call]
     except Exception as error:
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise ModelError(f"{path} is no complete TorchScript file ({reason}): copy it again, or {_HOW}.") from error

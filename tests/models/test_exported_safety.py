@@ -15,7 +15,8 @@ import pytest
 import torch
 
 from diffgan.errors import ModelError, UnsafeFileError
-from diffgan.models import load_classifier
+from diffgan.models import load_classifier, zips
+from diffgan.models.exported import open_program
 
 
 class Payload:
@@ -246,3 +247,85 @@ def test_a_description_nested_without_end_is_one_clear_line(good: Path) -> None:
 
     with pytest.raises(ModelError, match=r"nested too deeply|no JSON"):
         load_classifier(rewritten(good, change))
+
+
+def exported(path: Path, network: torch.nn.Module, images: torch.Tensor) -> Path:
+    program = torch.export.export(network.eval(), (images,), dynamic_shapes=({0: torch.export.Dim("n")},))
+    torch.export.save(program, path)
+    return path
+
+
+def answers_alike(path: Path, images: torch.Tensor) -> bool:
+    with torch.inference_mode():
+        return torch.equal(open_program(path)[0](images), torch.export.load(path).module()(images))
+
+
+class WithoutGradients(Net):
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        hidden = self.dense(images.flatten(1))
+        with torch.no_grad():
+            shift = hidden.sum(1, keepdim=True)
+        return torch.softmax(hidden + shift, 1)
+
+
+def test_weights_that_are_numbered_and_gradients_switched_off_are_fine(tmp_path: Path) -> None:
+    images = torch.rand(3, 1, 4, 4)
+    bare = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 8), torch.nn.BatchNorm1d(8), torch.nn.Softmax(1))
+    assert answers_alike(exported(tmp_path / "bare.pt2", bare, images), images)
+    assert load_classifier(tmp_path / "bare.pt2").class_count == 8
+    assert answers_alike(exported(tmp_path / "without.pt2", WithoutGradients(), images), images)
+
+
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v3_small"])
+def test_networks_of_torchvision_are_fine(tmp_path: Path, name: str) -> None:
+    models = pytest.importorskip("torchvision.models")
+    images = torch.rand(2, 3, 64, 64)
+    assert answers_alike(exported(tmp_path / "m.pt2", getattr(models, name)(weights=None), images), images)
+
+
+@pytest.mark.parametrize("name", ['1.weight"]', "a..b", ".a", "1.weight()", "a b", "\u00e9.weight"])
+def test_a_name_of_a_weight_that_is_code(good: Path, marker: Path, name: str) -> None:
+    def change(program: dict[str, Any]) -> None:
+        specs = program["graph_module"]["graph"].get("signature") or program["graph_module"]["signature"]
+        specs["input_specs"][0]["parameter"]["parameter_name"] = name
+
+    refused(rewritten(good, in_program(change)), marker, "is no name of a weight")
+
+
+def test_a_node_may_not_be_numbered(good: Path, marker: Path) -> None:
+    def change(program: dict[str, Any]) -> None:
+        program["graph_module"]["graph"]["nodes"][-1]["outputs"][0]["as_tensor"]["name"] = "1.weight"
+
+    refused(rewritten(good, in_program(change)), marker, "is no name")
+
+
+def test_a_file_that_unpacks_to_too_much_is_one_clear_line(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(good, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bad/data/weights/weight_9", bytes(2**20))
+    assert load_classifier(good).class_count == 3
+    monkeypatch.setattr(zips, "_ALWAYS_FINE", 2**16)
+    with pytest.raises(ModelError, match=r"would unpack to 1,0\d\d,\d{3} bytes, more than the [\d,]+") as caught:
+        load_classifier(good)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_quarter_of_a_gigabyte_of_zeros_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("m/models/model.json", "w") as member,
+    ):
+        for _ in range(257):
+            member.write(bytes(2**20))
+    with pytest.raises(ModelError, match="would unpack to"):
+        load_classifier(path)
+
+
+def test_a_damaged_member_is_one_clear_line(good: Path) -> None:
+    content = bytearray(good.read_bytes())
+    position = content.index(b"graph_module")
+    content[position : position + 5] = b"xxxxx"
+    good.write_bytes(content)
+    with pytest.raises(ModelError, match="no complete") as caught:
+        load_classifier(good)
+    assert "\n" not in str(caught.value)

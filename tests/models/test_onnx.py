@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto
 
@@ -117,6 +119,71 @@ def test_external_data_behind_a_link_out_of_the_folder_is_refused(tmp_path: Path
     (inner / "m.data").replace(tmp_path / "m.data")
     (inner / "m.data").symlink_to(tmp_path / "m.data")
     with pytest.raises(UnsafeFileError, match="outside its own folder"):
+        load_classifier(path)
+
+
+def varint(number: int) -> bytes:
+    content = b""
+    while number >= 0x80:
+        content += bytes([number & 0x7F | 0x80])
+        number >>= 7
+    return content + bytes([number])
+
+
+def with_tag(model: bytes, tag: bytes) -> bytes:
+    """The model with another spelling of the tag of its only external location (field 13 of a tensor)."""
+    proto = onnx.ModelProto.FromString(model)
+    [tensor] = [found for found in proto.graph.initializer if found.external_data]
+    [entry] = [found.SerializeToString() for found in tensor.external_data if found.key == "location"]
+    del tensor.external_data[:]
+    field = tag + varint(len(entry)) + entry
+    swapped = tensor.SerializeToString() + field
+    proto.graph.initializer.remove(tensor)
+    graph = proto.graph.SerializeToString() + b"\x2a" + varint(len(swapped)) + swapped
+    proto.ClearField("graph")
+    return bytes(proto.SerializeToString() + b"\x3a" + varint(len(graph)) + graph)
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [
+        (b"\x6a", "outside its own folder"),
+        (b"\xea\x00", "outside its own folder"),
+        (b"\xea\x80\x80\x80\x00", "outside its own folder"),
+        (varint(13 << 3 | 2 | 1 << 32), "no complete ONNX model"),
+        (varint(13 << 3 | 2 | 1 << 34), "no complete ONNX model"),
+        (b"\xea\x80\x80\x80\x80\x00", "no complete ONNX model"),
+        (b"\xea\x80\x80\x80\x80\x80\x80\x80\x80\x01", "no complete ONNX model"),
+    ],
+)
+def test_a_location_under_an_overlong_tag_is_refused(tmp_path: Path, tag: bytes, message: str) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "m.data").write_bytes(weights().tobytes())
+    path = write_external(tmp_path / "inner" / "m.onnx", matrix=weights(), location="../m.data")
+    path.write_bytes(with_tag(path.read_bytes(), tag))
+    with pytest.raises(ModelError, match=message) as caught:
+        load_classifier(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_overlong_tag_of_these_tests_would_be_read(tmp_path: Path) -> None:
+    """Protobuf drops the upper bits: without this, the test above would prove nothing."""
+    path = write_external(tmp_path / "m.onnx", matrix=weights(), location="m.data")
+    hidden = with_tag(path.read_bytes(), varint(13 << 3 | 2 | 1 << 32))
+    session = onnxruntime.InferenceSession(_written(tmp_path / "hidden.onnx", hidden))
+    answers = session.run(None, {session.get_inputs()[0].name: np.ones((1, 1, 4, 4), np.float32)})[0]
+    assert np.allclose(answers, softmax(np.ones((1, 16)) @ weights()), atol=1e-6)
+
+
+def _written(path: Path, content: bytes) -> str:
+    path.write_bytes(content)
+    return str(path)
+
+
+def test_a_location_with_a_zero_byte_is_refused(tmp_path: Path) -> None:
+    path = write_external(tmp_path / "m.onnx", matrix=weights(), location="m.data")
+    path.write_bytes(path.read_bytes().replace(b"m.data", b"m.dat\0"))
+    with pytest.raises(UnsafeFileError, match="no file name"):
         load_classifier(path)
 
 

@@ -1,0 +1,88 @@
+"""What a training is made from: the `gan` and `augmentation` sections of a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+
+from diffgan import configs
+from diffgan.errors import UsageError
+from diffgan.gan_training.augmentation import AugmentationSettings
+from diffgan.generators.priors import Prior, UniformPrior
+
+
+class TrainingSettings(BaseModel):
+    """How a GAN is trained.
+
+    Attributes:
+        kind: `dcgan` or `mlp`, see `Architecture`.
+        latent, width, discriminator_width: see `Architecture`.
+        conditional: on the class, where the data has more than one.
+        prior: of the latents, in training and in a search.
+        steps: updates of the generator; the learning rates fall to zero over the second half of them.
+        batch: images per update.
+        generator_rate, discriminator_rate: Adam's learning rates.
+        beta1, beta2: Adam's decay rates.
+        average: decay of the running average of the generator's weights, which is what is kept.
+        augmentation: how the data is augmented.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["dcgan", "mlp"] = "dcgan"
+    latent: PositiveInt = 100
+    width: PositiveInt = 16
+    discriminator_width: PositiveInt = 32
+    conditional: bool = True
+    prior: Prior = UniformPrior()
+    steps: PositiveInt = 20_000
+    batch: int = Field(64, ge=2)
+    generator_rate: PositiveFloat = 2e-4
+    discriminator_rate: PositiveFloat = 4e-4
+    beta1: float = Field(0.0, ge=0, lt=1)
+    beta2: float = Field(0.99, ge=0, lt=1)
+    average: float = Field(0.999, ge=0, lt=1)
+    augmentation: AugmentationSettings = AugmentationSettings()
+
+
+def read_settings(config: str | None, data: str) -> TrainingSettings:
+    """The settings of a configuration (a name or a YAML file), by default of the data's own, else the defaults.
+
+    Raises:
+        UsageError: there is no such configuration, or a key or a value does not fit.
+    """
+    name = data.partition(":")[0]
+    if config is None:
+        content = configs.read(name) if name in configs.names() else {}
+    elif Path(config).suffix in (".yaml", ".yml"):
+        content = _read_file(Path(config))
+    else:
+        content = configs.read(config)
+    origin = config or name
+    gan = content.get("gan") or {}
+    if not isinstance(gan, dict):
+        raise UsageError(f"{origin}: gan holds a {type(gan).__name__}; expected KEY: VALUE lines.")
+    extra = {"augmentation": content["augmentation"]} if "augmentation" in content else {}
+    try:
+        return TrainingSettings.model_validate(gan | extra)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{origin}: {where} does not fit: {first['msg'].removeprefix('Value error, ')}.") from error
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        known = ", ".join(configs.names())
+        raise UsageError(f"There is no configuration {path}: give a YAML file, or one of {known}.") from None
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UsageError(f"{path} cannot be read as YAML ({reason}): write KEY: VALUE lines.") from error
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} holds a {type(content).__name__}; expected KEY: VALUE lines.")
+    return content

@@ -1,0 +1,198 @@
+"""One GAN in training: an update at a time, and everything that is needed to go on from there."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from diffgan.gan_training.data import Batches, TrainingData
+from diffgan.gan_training.settings import TrainingSettings
+from diffgan.generators.architecture import Architecture
+from diffgan.generators.artifact import seeded_networks
+from diffgan.generators.priors import UniformPrior
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Of one update.
+
+    Attributes:
+        discriminator: the hinge loss; 0 when it tells all images apart.
+        generator: the negative score of generated images.
+        real, fake: mean scores.
+    """
+
+    discriminator: float
+    generator: float
+    real: float
+    fake: float
+
+
+class Trainer:
+    """Hinge loss, spectral normalisation, Adam, and a running average of the generator's weights.
+
+    Args:
+        architecture: of both networks.
+        settings: of the training.
+        data: what to train on.
+        seed: of the weights, the order of the data, its augmentation and the latents.
+        device: where the networks are.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        settings: TrainingSettings,
+        data: TrainingData,
+        *,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.architecture = architecture
+        self.settings = settings
+        self.step_number = 0
+        generator, discriminator = seeded_networks(architecture, seed)
+        self.generator, self.discriminator = generator.to(device), discriminator.to(device)
+        self.average = copy.deepcopy(self.generator).eval()
+        betas = (settings.beta1, settings.beta2)
+        self._optimisers = {
+            "generator": torch.optim.Adam(self.generator.parameters(), settings.generator_rate, betas),
+            "discriminator": torch.optim.Adam(self.discriminator.parameters(), settings.discriminator_rate, betas),
+        }
+        self._device = device
+        self._draws = torch.Generator().manual_seed(seed)
+        self._layers_state = torch.Generator().manual_seed(seed + 1).get_state()
+        self._batches = Batches(data, settings.augmentation, size=settings.batch, seed=seed, generator=self._draws)
+
+    def step(self) -> Losses:
+        """One update of each network."""
+        self._set_rates()
+        with self._layers_random():
+            discriminator_loss, real, fake = self._update_discriminator()
+            generator_loss = self._update_generator()
+        self.step_number += 1
+        self._update_average()
+        return Losses(discriminator_loss, generator_loss, real, fake)
+
+    def sample(self, count: int, seed: int) -> Tensor:
+        """Images of the averaged generator, on the CPU; the classes in turn."""
+        generator = torch.Generator().manual_seed(seed)
+        latents = self._latents(count, generator)
+        classes = self.architecture.classes
+        labels = None if classes is None else (torch.arange(count) % classes).to(self._device)
+        with torch.inference_mode():
+            images: Tensor = self.average(latents, labels)
+        return images.cpu()
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything as named tensors: what `restore` needs to go on to the same weights."""
+        tensors = {
+            "step": torch.tensor(self.step_number),
+            "draws": self._draws.get_state(),
+            "layers": self._layers_state,
+        }
+        for name, network in self._networks().items():
+            tensors |= {f"{name}/{key}": value.detach().cpu() for key, value in network.state_dict().items()}
+        for name, optimiser in self._optimisers.items():
+            for number, entry in optimiser.state_dict()["state"].items():
+                tensors |= {f"{name}.adam/{number}/{key}": value.detach().cpu() for key, value in entry.items()}
+        return {name: tensor.clone().contiguous() for name, tensor in tensors.items()}
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Goes back to where `state` was taken.
+
+        Raises:
+            KeyError, RuntimeError: the tensors are of another training.
+        """
+        for name, network in self._networks().items():
+            network.load_state_dict(_below(tensors, f"{name}/"))
+        for name, optimiser in self._optimisers.items():
+            entries: dict[int, dict[str, Tensor]] = {}
+            for key, value in _below(tensors, f"{name}.adam/").items():
+                number, _, field = key.partition("/")
+                entries.setdefault(int(number), {})[field] = value.clone()
+            optimiser.load_state_dict({"state": entries, "param_groups": optimiser.state_dict()["param_groups"]})
+        self.step_number = int(tensors["step"])
+        self._draws.set_state(tensors["draws"])
+        self._layers_state = tensors["layers"].clone()
+
+    def _networks(self) -> dict[str, nn.Module]:
+        return {"generator": self.generator, "discriminator": self.discriminator, "average": self.average}
+
+    def _update_discriminator(self) -> tuple[float, float, float]:
+        images, labels = self._batches.batch(self.step_number)
+        images, real_labels = images.to(self._device), labels.to(self._device)
+        with torch.no_grad():
+            made, made_labels = self._generated(len(images))
+        conditional = self.architecture.classes is not None
+        both_labels = torch.cat([real_labels, made_labels]) if conditional and made_labels is not None else None
+        scores = self.discriminator(torch.cat([images, made]), both_labels)
+        real, fake = scores.chunk(2)
+        loss = functional.relu(1 - real).mean() + functional.relu(1 + fake).mean()
+        self._descend("discriminator", loss)
+        return loss.item(), real.mean().item(), fake.mean().item()
+
+    def _update_generator(self) -> float:
+        made, labels = self._generated(self.settings.batch)
+        loss = -self.discriminator(made, labels).mean()
+        self._descend("generator", loss)
+        return float(loss.item())
+
+    def _descend(self, name: str, loss: Tensor) -> None:
+        optimiser = self._optimisers[name]
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+
+    def _generated(self, count: int) -> tuple[Tensor, Tensor | None]:
+        latents = self._latents(count, self._draws)
+        classes = self.architecture.classes
+        labels = None
+        if classes is not None:
+            labels = torch.randint(classes, (count,), generator=self._draws).to(self._device)
+        return self.generator(latents, labels), labels
+
+    def _latents(self, count: int, generator: torch.Generator) -> Tensor:
+        prior, shape = self.settings.prior, (count, self.architecture.latent)
+        if isinstance(prior, UniformPrior):
+            drawn = torch.empty(shape).uniform_(prior.low, prior.high, generator=generator)
+        else:
+            drawn = torch.empty(shape).normal_(generator=generator)
+        return drawn.to(self._device)
+
+    def _set_rates(self) -> None:
+        """Constant for the first half, then falling to zero."""
+        factor = min(1.0, 2 * (1 - self.step_number / self.settings.steps))
+        rates = {"generator": self.settings.generator_rate, "discriminator": self.settings.discriminator_rate}
+        for name, optimiser in self._optimisers.items():
+            for group in optimiser.param_groups:
+                group["lr"] = rates[name] * max(factor, 0.0)
+
+    def _update_average(self) -> None:
+        # Short at first, so that the random start is soon forgotten.
+        weight = 1 - min(self.settings.average, self.step_number / (self.step_number + 10))
+        with torch.no_grad():
+            ours, theirs = self.average.state_dict(), self.generator.state_dict()
+            for name, tensor in ours.items():
+                if tensor.is_floating_point():
+                    tensor.lerp_(theirs[name], weight)
+                else:
+                    tensor.copy_(theirs[name])
+
+    @contextmanager
+    def _layers_random(self) -> Iterator[None]:
+        """Dropout knows only torch's global random state: ours is put in for the update, and the caller's put back."""
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(self._layers_state)
+            yield
+            self._layers_state = torch.get_rng_state()
+
+
+def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

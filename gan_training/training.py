@@ -1,0 +1,234 @@
+"""Trains a GAN: to the end of its steps or its time, with checkpoints, alarms, curves and samples on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from diffgan import __version__
+from diffgan.datasets import Dataset
+from diffgan.errors import GeneratorError, UsageError
+from diffgan.gan_training.alarms import Alarms
+from diffgan.gan_training.checkpoint import Checkpoint, check_same_plan, read_checkpoint, write_checkpoint
+from diffgan.gan_training.data import TrainingData
+from diffgan.gan_training.pictures import write_curves, write_grid
+from diffgan.gan_training.settings import TrainingSettings
+from diffgan.gan_training.trainer import Losses, Trainer
+from diffgan.generators.architecture import Architecture
+from diffgan.generators.artifact import write_artifact
+from diffgan.generators.card import Card, DataCard
+
+#: Updates between two checkpoints, and between two entries of the curves.
+CHECKPOINT_EVERY, CURVE_EVERY = 500, 50
+
+#: Under a time budget, the speed is taken from so many updates, after a few to warm up.
+WARM_UP, MEASURED = 5, 40
+#: What is left of the budget for writing the result.
+MARGIN = 0.97
+
+SAMPLES = 100
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a training stands: updates done, updates planned, seconds spent, and the last losses."""
+
+    step: int
+    steps: int
+    seconds: float
+    losses: Losses
+
+
+def architecture_of(settings: TrainingSettings, dataset: Dataset) -> Architecture:
+    """The networks that fit the data.
+
+    Raises:
+        GeneratorError: there are none for images of this size.
+    """
+    present = int((dataset.counts() > 0).sum())
+    try:
+        return Architecture(
+            kind=settings.kind,
+            latent=settings.latent,
+            image=dataset.spec.shape,
+            classes=len(dataset.classes) if settings.conditional and present > 1 else None,
+            width=settings.width,
+            discriminator_width=settings.discriminator_width,
+        )
+    except ValueError as error:
+        reason = str(error).partition("Value error, ")[2].partition(" [")[0] or str(error)
+        raise GeneratorError(f"No GAN can be trained on {dataset.name}: {reason}.") from error
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto` takes a GPU where there is one.
+
+    Raises:
+        UsageError: the device that is asked for is not there.
+    """
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name == "auto":
+        return torch.device(next(kind for kind, present in there.items() if present))
+    if not there.get(name, False):
+        known = ", ".join(kind for kind, present in there.items() if present)
+        raise UsageError(f"There is no device {name} here; there is: {known} (or auto).")
+    return torch.device(name)
+
+
+class Training:
+    """One training in a folder of its own.
+
+    Args:
+        dataset: what to train on.
+        settings: how.
+        folder: where checkpoint, curves, samples and the result go.
+        seed: of everything random.
+        budget: seconds; the number of updates is planned from the speed of the first ones.
+        device: where the networks are.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        settings: TrainingSettings,
+        folder: Path,
+        *,
+        seed: int = 0,
+        budget: float | None = None,
+        device: torch.device | None = None,
+    ) -> None:
+        self.folder = folder
+        self._dataset, self._settings, self._seed, self._budget = dataset, settings, seed, budget
+        self._device = device or torch.device("cpu")
+        self._architecture = architecture_of(settings, dataset)
+        self._data = TrainingData.of(dataset, seed)
+        self._spent = 0.0
+        self._plan: dict[str, Any] = {
+            "data": dataset.fingerprint,
+            "seed": seed,
+            "budget": budget,
+            **settings.model_dump(mode="json"),
+        }
+
+    def run(self, *, resume: bool = False, report: Callable[[Progress], None] = lambda _: None) -> Card:
+        """Trains, and writes the artifact; Ctrl-C leaves a checkpoint to go on from.
+
+        Raises:
+            GeneratorError: the training is hopeless, the disk refuses, or a checkpoint does not fit.
+        """
+        checkpoint = self._prepare(resume)
+        trainer = self._trainer(checkpoint)
+        started = perf_counter() - self._spent
+        alarms = Alarms(self._data.images[:1000])
+        try:
+            while trainer.step_number < trainer.settings.steps:
+                losses = trainer.step()
+                self._spent = perf_counter() - started
+                alarms.on_losses(losses, trainer.step_number)
+                report(Progress(trainer.step_number, trainer.settings.steps, self._spent, losses))
+                self._after_step(trainer, losses, alarms)
+                if self._budget is not None and self._spent >= self._budget:
+                    break
+        except KeyboardInterrupt:
+            self._save(trainer)
+            raise
+        return self._finish(trainer)
+
+    def _prepare(self, resume: bool) -> Checkpoint | None:
+        checkpoint = read_checkpoint(self.folder) if resume else None
+        if resume and checkpoint is None:
+            raise GeneratorError(f"{self.folder} has no training to go on with: leave out --resume to start one.")
+        if checkpoint is not None:
+            check_same_plan(checkpoint.plan, self._plan, self.folder)
+            return checkpoint
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise GeneratorError(f"{self.folder} is there and not empty: give another --out, or --resume to go on.")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise GeneratorError(f"{self.folder} cannot be made ({error.strerror}): give another --out.") from error
+        return None
+
+    def _trainer(self, checkpoint: Checkpoint | None) -> Trainer:
+        steps = checkpoint.steps if checkpoint is not None else self._settings.steps
+        trainer = self._fresh(steps)
+        if checkpoint is not None:
+            try:
+                trainer.restore(checkpoint.tensors)
+            except (KeyError, RuntimeError, ValueError) as error:
+                raise GeneratorError(
+                    f"The checkpoint in {self.folder} does not fit its plan ({error}): train in another folder."
+                ) from error
+            self._spent = checkpoint.seconds
+        elif self._budget is not None:
+            trainer = self._fresh(self._planned_steps(trainer, self._budget))
+        return trainer
+
+    def _fresh(self, steps: int) -> Trainer:
+        settings = self._settings.model_copy(update={"steps": steps})
+        return Trainer(self._architecture, settings, self._data, seed=self._seed, device=self._device)
+
+    def _planned_steps(self, trainer: Trainer, budget: float) -> int:
+        """How many updates fit into the budget, at the speed of a few that are thrown away."""
+        begun = perf_counter()
+        for _ in range(WARM_UP):
+            trainer.step()
+        start, done = perf_counter(), 0
+        while done < MEASURED and perf_counter() - begun < 0.1 * budget:
+            trainer.step()
+            done += 1
+        speed = max(done, 1) / (perf_counter() - start + 1e-9) if done else WARM_UP / (perf_counter() - begun)
+        self._spent = perf_counter() - begun
+        return max(1, int(MARGIN * (budget - self._spent) * speed))
+
+    def _after_step(self, trainer: Trainer, losses: Losses, alarms: Alarms) -> None:
+        step = trainer.step_number
+        if step % CURVE_EVERY == 0:
+            self._log({"step": step, "seconds": round(self._spent, 3), **asdict(losses)})
+        if step % CHECKPOINT_EVERY == 0:
+            samples = trainer.sample(SAMPLES, self._seed)
+            alarms.on_samples(samples, step)
+            write_grid(self.folder / "samples.png", samples)
+            self._save(trainer)
+
+    def _save(self, trainer: Trainer) -> None:
+        write_checkpoint(self.folder, Checkpoint(self._plan, trainer.settings.steps, self._spent, trainer.state()))
+
+    def _log(self, entry: dict[str, Any]) -> None:
+        try:
+            with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            raise GeneratorError(f"{self.folder} cannot be written to ({error.strerror}): see the disk.") from error
+
+    def _finish(self, trainer: Trainer) -> Card:
+        self._save(trainer)
+        write_grid(self.folder / "samples.png", trainer.sample(SAMPLES, self._seed))
+        write_curves(self.folder)
+        card = Card(
+            diffgan=__version__,
+            architecture=self._architecture,
+            prior=self._settings.prior,
+            data=DataCard(
+                name=self._dataset.name,
+                fingerprint=self._dataset.fingerprint,
+                images=len(self._dataset),
+                class_names=self._dataset.classes,
+                held_out=self._data.held_out,
+            ),
+            training={
+                **trainer.settings.model_dump(mode="json"),
+                "seed": self._seed,
+                "steps_done": trainer.step_number,
+                "seconds": round(self._spent, 1),
+                "device": str(self._device),
+            },
+        )
+        write_artifact(self.folder, generator=trainer.average, discriminator=trainer.discriminator, card=card)
+        return card
