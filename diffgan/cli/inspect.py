@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -60,7 +61,8 @@ def _is_data(target: str) -> bool:
     from diffgan.datasets.loading import is_dataset_name
 
     path = Path(target)
-    return is_dataset_name(target) or path.suffix.lower() == ".npz" or path.is_dir()
+    bare = not path.suffix and ":" not in target and not os.path.exists(path)  # noqa: PTH110 - takes any length
+    return is_dataset_name(target) or path.suffix.lower() == ".npz" or bare or os.path.isdir(path)  # noqa: PTH112
 
 
 def _refuse_extras(target: str, kind: str, second: str | None, data: str | None, a: list[str]) -> None:

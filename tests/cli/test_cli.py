@@ -98,6 +98,10 @@ def test_no_such_data(model: Path) -> None:
     fails(run("inspect", model, "--data", "digit"), "did you mean digits")
 
 
+def test_a_name_close_to_datas_gets_a_hint() -> None:
+    fails(run("inspect", "MNST"), "did you mean mnist")
+
+
 def test_data_of_another_size(model: Path) -> None:
     fails(run("inspect", model, "--data", "digits"), "a.onnx takes images of 1×4×4", "1×8×8")
 

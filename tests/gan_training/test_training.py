@@ -1,0 +1,277 @@
+"""Training: the same weights from the same seed, killed and gone on with; what is held out; alarms; refusals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from diffgan.datasets import Dataset, load_dataset
+from diffgan.errors import DiffganError, GeneratorError, UsageError
+from diffgan.gan_training import training as module
+from diffgan.gan_training.alarms import SATURATED_FOR, Alarms, HopelessError
+from diffgan.gan_training.augmentation import COPIES
+from diffgan.gan_training.data import Batches, TrainingData, hold_out
+from diffgan.gan_training.settings import TrainingSettings, read_settings
+from diffgan.gan_training.trainer import Losses
+from diffgan.gan_training.training import Progress, Training, choose_device
+from diffgan.generators.generator import load_generator
+
+SMALL = TrainingSettings(steps=30, width=4, discriminator_width=4, batch=16, latent=8)
+
+
+@pytest.fixture(scope="module")
+def digits() -> Dataset:
+    return load_dataset("digits:test")
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "generator.safetensors") | load_file(folder / "discriminator.safetensors")
+
+
+def same(one: Path, two: Path) -> bool:
+    first, second = weights(one), weights(two)
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_training_leaves_a_generator_with_its_card(digits: Dataset, tmp_path: Path) -> None:
+    card = Training(digits, SMALL, tmp_path / "g").run()
+    generator = load_generator(tmp_path / "g")
+    assert generator.data == digits.fingerprint
+    assert generator.classes == 10
+    assert card.training["steps_done"] == 30
+    assert len(card.data.held_out) == 100
+    for name in ("samples.png", "checkpoint.safetensors"):
+        assert (tmp_path / "g" / name).stat().st_size > 0
+
+
+def test_the_same_seed_gives_the_same_weights(digits: Dataset, tmp_path: Path) -> None:
+    for name, seed in (("one", 0), ("same", 0), ("other", 1)):
+        Training(digits, SMALL, tmp_path / name, seed=seed).run()
+    assert same(tmp_path / "one", tmp_path / "same")
+    assert not same(tmp_path / "one", tmp_path / "other")
+
+
+@pytest.mark.parametrize("kind", ["dcgan", "mlp"])
+def test_an_interrupted_training_goes_on_to_the_same_weights(digits: Dataset, tmp_path: Path, kind: str) -> None:
+    settings = SMALL.model_copy(update={"kind": kind})
+    Training(digits, settings, tmp_path / "whole").run()
+
+    def interrupt(now: Progress) -> None:
+        if now.step == 11:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Training(digits, settings, tmp_path / "parts").run(report=interrupt)
+    Training(digits, settings, tmp_path / "parts").run(resume=True)
+    assert same(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_a_killed_training_goes_on_to_the_same_weights(
+    digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = SMALL.model_copy(update={"steps": 60})
+    Training(digits, settings, tmp_path / "whole").run()
+    code = (
+        "import sys\nfrom pathlib import Path\n"
+        "from diffgan.datasets import load_dataset\n"
+        "from diffgan.gan_training import training\n"
+        "from diffgan.gan_training.settings import TrainingSettings\n"
+        "training.CHECKPOINT_EVERY = 10\n"
+        f"settings = TrainingSettings.model_validate_json({settings.model_dump_json()!r})\n"
+        "def report(now):\n"
+        "    print(now.step, flush=True)\n"
+        "training.Training(load_dataset('digits:test'), settings, Path(sys.argv[1])).run(report=report)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "killed")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            if int(line) == 27:
+                running.send_signal(signal.SIGKILL)
+                break
+        running.wait(timeout=60)
+    monkeypatch.setattr(module, "CHECKPOINT_EVERY", 10)
+    Training(digits, settings, tmp_path / "killed").run(resume=True)
+    assert same(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_going_on_under_another_plan_shows_the_difference(digits: Dataset, tmp_path: Path) -> None:
+    Training(digits, SMALL, tmp_path / "g").run()
+    changed = SMALL.model_copy(update={"batch": 32})
+    with pytest.raises(GeneratorError, match="batch was 16, is 32"):
+        Training(digits, changed, tmp_path / "g").run(resume=True)
+    with pytest.raises(GeneratorError, match="seed was 0, is 3"):
+        Training(digits, SMALL, tmp_path / "g", seed=3).run(resume=True)
+
+
+def test_a_folder_in_use_is_left_alone(digits: Dataset, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(GeneratorError, match="not empty"):
+        Training(digits, SMALL, tmp_path).run()
+    with pytest.raises(GeneratorError, match="no training to go on with"):
+        Training(digits, SMALL, tmp_path / "new").run(resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_damaged_checkpoint_is_one_clear_line(digits: Dataset, tmp_path: Path) -> None:
+    Training(digits, SMALL, tmp_path / "g").run()
+    path = tmp_path / "g" / "checkpoint.safetensors"
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(GeneratorError, match="is damaged"):
+        Training(digits, SMALL, tmp_path / "g").run(resume=True)
+
+
+def test_a_budget_ends_the_training(digits: Dataset, tmp_path: Path) -> None:
+    start = time.perf_counter()
+    card = Training(digits, SMALL, tmp_path / "g", budget=2.0).run()
+    # Generous: the machine may pause; without a budget, the planned steps would go on for ever.
+    assert time.perf_counter() - start < 30
+    assert card.training["steps_done"] > 0
+
+
+def test_what_is_held_out_is_never_trained_on(digits: Dataset) -> None:
+    data = TrainingData.of(digits, seed=0)
+    assert len(data.images) + len(data.held_out) == len(digits)
+    kept = {image.tobytes() for image in data.images.numpy()}
+    held = {image.tobytes() for image in digits.floats()[list(data.held_out)]}
+    twins = sum(count - 1 for count in np.unique(digits.images.reshape(len(digits), -1), axis=0, return_counts=True)[1])
+    assert len(kept & held) <= twins
+
+
+def test_what_is_held_out_is_stratified_and_seeded() -> None:
+    labels = np.repeat([0, 1, 2], [3000, 900, 100])
+    rows = hold_out(labels, seed=0)
+    assert len(rows) == 200
+    assert np.abs(np.bincount(labels[rows]) - [150, 45, 5]).max() <= 1
+    assert np.array_equal(rows, hold_out(labels, seed=0))
+    assert not np.array_equal(rows, hold_out(labels, seed=1))
+
+
+def test_an_epoch_goes_through_every_image_six_times(digits: Dataset) -> None:
+    data = TrainingData.of(digits, seed=0)
+    settings = read_settings(None, "digits").augmentation
+    batches = Batches(data, settings, size=len(data) // 6, seed=0, generator=torch.Generator().manual_seed(0))
+    seen = [batches.batch(number)[1] for number in range(COPIES)]
+    counts = torch.bincount(torch.cat(seen), minlength=10)
+    assert counts.tolist() == (COPIES * torch.bincount(data.labels, minlength=10)).tolist()
+
+
+def test_a_batch_may_span_two_epochs(digits: Dataset) -> None:
+    data = TrainingData.of(digits, seed=0)
+    settings = read_settings(None, "digits").augmentation
+    batches = Batches(data, settings, size=1000, seed=0, generator=torch.Generator().manual_seed(0))
+    images, labels = batches.batch(len(data) // 1000)
+    assert (len(images), len(labels)) == (1000, 1000)
+
+
+def losses(discriminator: float) -> Losses:
+    return Losses(discriminator, 0.0, 1.0, -1.0)
+
+
+def test_a_loss_that_is_no_number_ends_the_training() -> None:
+    with pytest.raises(HopelessError, match="diverged at update 7"):
+        Alarms(torch.rand(10, 1, 8, 8)).on_losses(losses(float("nan")), 7)
+
+
+def test_a_discriminator_that_is_always_right_ends_the_training() -> None:
+    alarms = Alarms(torch.rand(10, 1, 8, 8))
+    for step in range(SATURATED_FOR - 1):
+        alarms.on_losses(losses(0.0), step)
+    alarms.on_losses(losses(0.5), 0)
+    for step in range(SATURATED_FOR - 1):
+        alarms.on_losses(losses(0.0), step)
+    with pytest.raises(HopelessError, match="told every image apart"):
+        alarms.on_losses(losses(0.0), 9999)
+
+
+def test_samples_that_are_all_alike_end_the_training() -> None:
+    alarms = Alarms(torch.rand(100, 1, 8, 8))
+    alarms.on_samples(torch.rand(100, 1, 8, 8), 5000)
+    alike = torch.rand(1, 1, 8, 8).repeat(100, 1, 1, 1)
+    alarms.on_samples(alike, 10)
+    with pytest.raises(HopelessError, match="collapsed"):
+        alarms.on_samples(alike, 5000)
+
+
+def test_a_hopeless_training_stops(digits: Dataset, tmp_path: Path) -> None:
+    wild = SMALL.model_copy(update={"generator_rate": 1e30, "discriminator_rate": 1e30, "steps": 200})
+    with pytest.raises(HopelessError):
+        Training(digits, wild, tmp_path / "g").run()
+    assert not (tmp_path / "g" / "card.json").exists()
+
+
+def make(count: int, classes: int, side: int = 8, width: int | None = None) -> Dataset:
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (count, side, width or side, 1), dtype=np.uint8)
+    return Dataset.checked("made", images, np.arange(count) % classes)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (make(10, 10), "needs at least 200"),
+        (make(300, 2, side=6), "sides of 8 to 64, not 1×6×6"),
+        (make(300, 2, side=65), "resize the data"),
+        (make(300, 2, side=8, width=10), "square"),
+    ],
+)
+def test_data_that_makes_no_gan_says_why(data: Dataset, message: str, tmp_path: Path) -> None:
+    with pytest.raises(GeneratorError, match=message):
+        Training(data, SMALL, tmp_path / "g")
+
+
+def test_one_class_is_trained_without_classes(tmp_path: Path) -> None:
+    card = Training(make(300, 1), SMALL, tmp_path / "g").run()
+    assert card.architecture.classes is None
+
+
+def test_a_gpu_that_is_not_there_says_what_is() -> None:
+    assert choose_device("cpu").type == "cpu"
+    missing = next(kind for kind in ("mps", "cuda", "xpu") if kind != choose_device("auto").type)
+    with pytest.raises(UsageError, match=f"no device {missing} here; there is: .*cpu"):
+        choose_device(missing)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gan: {batch: 1}", "gan|batch"),
+        ("gan: {stepz: 1}", "stepz"),
+        ("gan: 3", "holds a int"),
+        ("- 1", "holds a list"),
+        ("{", "cannot be read"),
+        ("augmentation: {shift: 2}", "shift"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_says_why(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(DiffganError, match=message):
+        read_settings(str(path), "digits")
+
+
+def test_a_configuration_is_read_by_file_name_or_datas_own(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("gan: {width: 9}\naugmentation: {shift: 0.2}\n")
+    assert read_settings(str(path), "digits").width == 9
+    assert read_settings(str(path), "digits").augmentation.shift == 0.2
+    assert read_settings(None, "digits:test").augmentation.blur == (0.2, 0.4)
+    assert read_settings(None, "some/file.npz") == TrainingSettings()
+    with pytest.raises(UsageError, match="no configuration 'nope'"):
+        read_settings("nope", "digits")
+
+
+def test_the_curves_are_lines_of_json(digits: Dataset, tmp_path: Path) -> None:
+    Training(digits, SMALL.model_copy(update={"steps": 100}), tmp_path / "g").run()
+    entries = [json.loads(line) for line in (tmp_path / "g" / "metrics.jsonl").read_text().splitlines()]
+    assert [entry["step"] for entry in entries] == [50, 100]
+    assert (tmp_path / "g" / "losses.png").exists()
