@@ -39,9 +39,9 @@ class TrainingSettings(BaseModel):
     conditional: bool = True
     prior: Prior = UniformPrior()
     steps: PositiveInt = 20_000
-    batch: int = Field(64, ge=2)
-    generator_rate: PositiveFloat = 2e-4
-    discriminator_rate: PositiveFloat = 4e-4
+    batch: int = Field(32, ge=2)
+    generator_rate: PositiveFloat = 1e-3
+    discriminator_rate: PositiveFloat = 2e-3
     beta1: float = Field(0.0, ge=0, lt=1)
     beta2: float = Field(0.99, ge=0, lt=1)
     average: float = Field(0.999, ge=0, lt=1)
