@@ -22,6 +22,7 @@ from diffgan.models import load_classifier
 from diffgan.models.http import HttpAdapter
 from diffgan.models.http.round import RealClock
 from diffgan.models.options import ModelOptions
+from diffgan.testing import ClassifierConformance
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("kserve") is None, reason="kserve is not installed: pip install 'diffgan[test]'"
@@ -132,3 +133,13 @@ def test_images_that_the_model_cannot_take_fail_with_its_own_message(server: str
             runtime.run(np.zeros((2, 3), dtype=np.float32), timeout=20)
     finally:
         runtime.close()
+
+
+class TestEndpointConformance(ClassifierConformance):
+    @pytest.fixture
+    def source(self, server: str) -> str:
+        return f"{server}/v2/models/brightness"
+
+    @pytest.fixture
+    def spec(self) -> ImageSpec:
+        return ImageSpec(1, 4, 4)
