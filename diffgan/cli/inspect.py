@@ -1,4 +1,4 @@
-"""`diffgan inspect`: what a model, a pair, data or a run is, before anything long starts."""
+"""`diffgan inspect`: what a model, a pair, data, a generator or a run is, before anything long starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from diffgan.cli.console import print_facts, print_json, print_table
 from diffgan.errors import UsageError
 
-Target = Annotated[str, typer.Argument(metavar="TARGET", help="A model, a dataset (name or path), or a run's folder.")]
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="A model, data (name or path), a generator, or a run.")]
 Second = Annotated[str | None, typer.Argument(metavar="MODEL", help="A second model, to see the pair.")]
 Data = Annotated[str | None, typer.Option("--data", metavar="DATA", help="Labelled images to try the model(s) on.")]
 OptionsA = Annotated[
@@ -31,17 +31,22 @@ def inspect(
     b: OptionsB = [],  # noqa: B006
     json: Json = False,
 ) -> None:
-    """Show what a model, a pair of models, a dataset or a run is.
+    """Show what a model, a pair of models, a dataset, a generator or a run is.
 
     With --data, models are tried on it: accuracy, disagreements, speed.
     """
     if not target or second == "" or data == "":
-        raise UsageError("An empty text is no model, data or run: give its name or path.")
+        raise UsageError("An empty text is no model, data, generator or run: give its name or path.")
     if second is None and b:
         raise UsageError("--b is for a second model, and only one is given: use --a, or name a second model.")
     if _is_run(target):
         _refuse_extras(target, "a run", second, data, a)
         _show_run(Path(target), json)
+    elif _is_generator(target):
+        from diffgan.cli.inspect_generator import show_generator
+
+        _refuse_extras(target, "a generator", second, data, a)
+        show_generator(Path(target), as_json=json)
     elif _is_data(target):
         _refuse_extras(target, "data", second, data, a)
         _show_data(target, json)
@@ -55,6 +60,15 @@ def inspect(
 
 def _is_run(target: str) -> bool:
     return (Path(target) / "archive.db").is_file()
+
+
+def _is_generator(target: str) -> bool:
+    """A folder with a card, or a file whose sidecar says `latent`."""
+    if (Path(target) / "card.json").is_file():
+        return True
+    from diffgan.generators.sidecar import has_generator_sidecar
+
+    return has_generator_sidecar(Path(target))
 
 
 def _is_data(target: str) -> bool:

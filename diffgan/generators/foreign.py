@@ -5,39 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
-import yaml
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 from torch import Tensor
 
 from diffgan.errors import GeneratorError, ModelError
 from diffgan.generators.generator import Generator
-from diffgan.generators.priors import Prior
+from diffgan.generators.sidecar import Sidecar, read_sidecar
 from diffgan.images import ImageSpec
-
-
-class Sidecar(BaseModel):
-    """What the sidecar of a foreign generator says.
-
-    Attributes:
-        latent: the number of genes.
-        prior: `{name: normal}` or `{name: uniform, low: -1, high: 1}`.
-        classes: a number: it takes (latent, label); absent: latents only.
-        image: channels, height, width; what the file returns is reshaped to it.
-        range: its values of black and white.
-        rescale: `per-image` stretches each image to the full range, as some tools do before they classify.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    latent: PositiveInt
-    prior: Prior
-    classes: PositiveInt | None = None
-    image: tuple[PositiveInt, PositiveInt, PositiveInt]
-    range: tuple[float, float] = (0.0, 1.0)
-    rescale: Literal["per-image"] | None = None
 
 
 def load_foreign(path: Path) -> Generator:
@@ -46,7 +22,7 @@ def load_foreign(path: Path) -> Generator:
     Raises:
         GeneratorError: there is no sidecar, it does not fit, or the file cannot be opened.
     """
-    sidecar = _read_sidecar(path)
+    sidecar = read_sidecar(path)
     try:
         raw = _open(path)
     except ModelError as error:
@@ -70,24 +46,6 @@ def load_foreign(path: Path) -> Generator:
     )
     _probe(generator)
     return generator
-
-
-def _read_sidecar(path: Path) -> Sidecar:
-    sidecar = path.with_name(path.name + ".yaml")
-    if not sidecar.is_file():
-        raise GeneratorError(
-            f"{path} has no sidecar {sidecar.name} beside it: write one with latent, prior and image, such as "
-            "'latent: 100', 'prior: {name: normal}', 'image: [1, 28, 28]'."
-        )
-    try:
-        content = yaml.safe_load(sidecar.read_text(encoding="utf-8"))
-        return Sidecar.model_validate(content)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise GeneratorError(f"{sidecar} cannot be read ({error}): write KEY: VALUE lines.") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "it"
-        raise GeneratorError(f"{sidecar} does not fit ({where}: {first['msg']}).") from error
 
 
 def _open(path: Path) -> Callable[..., Tensor]:

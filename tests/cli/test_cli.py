@@ -90,6 +90,14 @@ def test_a_model_close_to_chance_is_noted(tmp_path: Path, model: Path) -> None:
     assert "close to chance" in done.stderr
 
 
+def test_inspect_a_generator(testbed: Path) -> None:
+    path = testbed / "generators" / "mnist_conditional100.pt"
+    content = json.loads(run("inspect", path, "--json").stdout)
+    assert (content["latent"], content["classes"], content["image"]) == (100, 10, "1×28×28")
+    assert "images per second" in run("inspect", path).stdout
+    fails(run("inspect", path, "--data", "digits"), "is a generator")
+
+
 def test_a_missing_model(tmp_path: Path) -> None:
     fails(run("inspect", tmp_path / "no.onnx"), "There is no file", "no.onnx")
 
