@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from diffgan.drafts import replacing
 from diffgan.errors import GeneratorError
 
 FILE = "checkpoint.safetensors"
@@ -41,16 +41,13 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         GeneratorError: the disk refuses; the former checkpoint stands.
     """
     facts = {"plan": checkpoint.plan, "steps": checkpoint.steps, "seconds": checkpoint.seconds}
-    draft = folder / f".{FILE}.{os.getpid()}.part"
     try:
-        save_file(checkpoint.tensors, draft, metadata={"facts": json.dumps(facts)})
-        draft.replace(folder / FILE)
+        with replacing(folder / FILE) as draft:
+            save_file(checkpoint.tensors, draft, metadata={"facts": json.dumps(facts)})
     except (OSError, SafetensorError) as error:
         raise GeneratorError(
             f"The checkpoint cannot be written to {folder} ({error}): see the disk; the former one stands."
         ) from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:

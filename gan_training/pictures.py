@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
+from diffgan.drafts import replacing
 from diffgan.errors import GeneratorError
 from diffgan.images import ByteImages, to_bytes
 
@@ -32,7 +33,10 @@ def write_grid(path: Path, images: Tensor | ByteImages) -> None:
     factor = max(1, -(-28 // width))
     picture = Image.fromarray(sheet[..., 0] if channels == 1 else sheet)
     try:
-        picture.resize((picture.width * factor, picture.height * factor), Image.Resampling.NEAREST).save(path, "PNG")
+        with replacing(path) as draft:
+            picture.resize((picture.width * factor, picture.height * factor), Image.Resampling.NEAREST).save(
+                draft, "PNG"
+            )
     except OSError as error:
         raise GeneratorError(f"{path} cannot be written ({error.strerror or error}): see the disk.") from error
 

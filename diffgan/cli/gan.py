@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diffgan.cli.console import print_facts, print_note
+from diffgan.drafts import replacing
 from diffgan.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def train(
         try:
             card = training.run(resume=resume, report=report)
         except KeyboardInterrupt:
-            print_note(f"The training can go on: repeat the command with --resume (in {out}).")
+            if (out / "checkpoint.safetensors").exists():
+                print_note(f"The training can go on: repeat the command with --resume (in {out}).")
             raise
     print_facts(
         f"A generator for {dataset.name}, in {out}",
@@ -89,13 +91,15 @@ def sample(
     form = out.suffix.lower()
     if form not in (".npz", ".png"):
         raise UsageError(f"--out takes a file that ends in .npz or .png, not {out}.")
+    if not out.parent.is_dir():
+        raise UsageError(f"There is no folder {out.parent} to write {out.name} to: make it first.")
     images, latents, classes = load_generator(generator).sample(count, np.random.default_rng(seed))
     if form == ".png":
         from diffgan.gan_training.pictures import write_grid
 
         write_grid(out, images)
     else:
-        with out.open("wb") as file:
+        with replacing(out) as draft, draft.open("wb") as file:
             if classes is None:
                 np.savez_compressed(file, images=images, latents=latents)
             else:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -13,6 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from diffgan.drafts import replacing
 from diffgan.errors import GeneratorError
 from diffgan.generators.architecture import Architecture
 from diffgan.generators.card import Card, read_card
@@ -32,9 +30,9 @@ def write_artifact(folder: Path, *, generator: nn.Module, discriminator: nn.Modu
         (folder / _CARD).unlink(missing_ok=True)
         for name, network in ((_GENERATOR, generator), (_DISCRIMINATOR, discriminator)):
             tensors = {key: value.detach().cpu().contiguous() for key, value in network.state_dict().items()}
-            with _replacing(folder / name) as draft:
+            with replacing(folder / name) as draft:
                 save_file(tensors, draft)
-        with _replacing(folder / _CARD) as draft:
+        with replacing(folder / _CARD) as draft:
             draft.write_text(card.model_dump_json(indent=1) + "\n", encoding="utf-8")
     except (OSError, SafetensorError) as error:
         raise GeneratorError(f"The generator cannot be written to {folder} ({error}): see the disk.") from error
@@ -84,17 +82,6 @@ def _filled(network: nn.Module, path: Path) -> nn.Module:
         first = " ".join(str(error).splitlines()[:2])
         raise GeneratorError(f"{path} does not fit the card beside it ({first}): copy both together.") from error
     return network.eval()
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A draft beside the file, renamed when it is whole: never half a file under its own name."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def seeded_networks(architecture: Architecture, seed: int) -> tuple[nn.Module, nn.Module]:

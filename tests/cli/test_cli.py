@@ -248,3 +248,21 @@ def test_data_given_as_a_second_model_says_where_it_goes(model: Path, data: Path
 @pytest.mark.parametrize("arguments", [[""], ["digits", ""]])
 def test_an_empty_text_is_no_target(arguments: list[str]) -> None:
     fails(run("inspect", *arguments), "empty")
+
+
+def test_sampling_to_a_folder_that_is_not_there(testbed: Path, tmp_path: Path) -> None:
+    generator = testbed / "generators" / "mnist_mlp64.pt"
+    fails(run("gan", "sample", generator, "--count", "3", "--out", tmp_path / "no" / "x.npz"), "There is no folder")
+    fails(run("gan", "sample", generator, "--count", "3", "--out", tmp_path / "x.jpg"), ".npz or .png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_samples_are_written_with_their_latents(testbed: Path, tmp_path: Path) -> None:
+    generator = testbed / "generators" / "mnist_conditional100.pt"
+    for name in ("x.npz", "x.png"):
+        assert run("gan", "sample", generator, "--count", "7", "--out", tmp_path / name).returncode == 0
+    with np.load(tmp_path / "x.npz", allow_pickle=False) as written:
+        assert written["images"].shape == (7, 28, 28, 1)
+        assert written["latents"].shape == (7, 100)
+        assert written["labels"].shape == (7,)
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
