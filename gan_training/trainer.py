@@ -15,7 +15,9 @@ from diffgan.gan_training.data import Batches, TrainingData
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.generators.architecture import Architecture
 from diffgan.generators.artifact import seeded_networks
+from diffgan.generators.generator import Generator
 from diffgan.generators.priors import UniformPrior
+from diffgan.images import ImageSpec
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,26 @@ class Trainer:
         with torch.inference_mode():
             images: Tensor = self.average(latents, labels)
         return images.cpu()
+
+    def as_generator(self) -> Generator:
+        """The averaged generator as searches and scores use it; later updates change what it makes."""
+        architecture = self.architecture
+
+        def network(latents: Tensor, labels: Tensor | None) -> Tensor:
+            there = None if labels is None else labels.to(self._device)
+            images: Tensor = self.average(latents.to(self._device), there)
+            return images.cpu()
+
+        return Generator(
+            name="the generator in training",
+            latent=architecture.latent,
+            prior=self.settings.prior,
+            classes=architecture.classes,
+            spec=ImageSpec(*architecture.image),
+            fingerprint="",
+            data=None,
+            network=network,
+        )
 
     def state(self) -> dict[str, Tensor]:
         """Everything as named tensors: what `restore` needs to go on to the same weights."""

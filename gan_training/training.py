@@ -116,8 +116,19 @@ class Training:
             **settings.model_dump(mode="json"),
         }
 
-    def run(self, *, resume: bool = False, report: Callable[[Progress], None] = lambda _: None) -> Card:
+    def run(
+        self,
+        *,
+        resume: bool = False,
+        report: Callable[[Progress], None] = lambda _: None,
+        after_update: Callable[[Trainer], None] = lambda _: None,
+    ) -> Card:
         """Trains, and writes the artifact; Ctrl-C leaves a checkpoint to go on from.
+
+        Args:
+            resume: go on with the training in the folder.
+            report: called after each update.
+            after_update: called after each update, too; what it raises ends the training.
 
         Raises:
             GeneratorError: the training is hopeless, the disk refuses, or a checkpoint does not fit.
@@ -133,6 +144,7 @@ class Training:
                 alarms.on_losses(losses, trainer.step_number)
                 report(Progress(trainer.step_number, trainer.settings.steps, self._spent, losses))
                 self._after_step(trainer, losses, alarms)
+                after_update(trainer)
                 if self._budget is not None and self._spent >= self._budget:
                     break
         except KeyboardInterrupt:

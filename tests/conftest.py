@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="takes longer than a minute: run with --slow"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache folder of the tests' own, also for the commands that they start."""
+    folder = tmp_path_factory.mktemp("cache")
+    os.environ["DIFFGAN_CACHE"] = str(folder)
+    yield folder
+    del os.environ["DIFFGAN_CACHE"]
 
 
 @pytest.fixture(scope="session")
