@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
+
+#: glibc's names for two bounds, from malloc.h.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 def available_cores() -> int:
     """The cores this process may use: its affinity, and a container's CPU quota, whichever is less."""
     return max(1, min(_affinity(), _quota(Path("/sys/fs/cgroup"))))
+
+
+def has_fast_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 itself; elsewhere it is emulated, and slow."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return any(f" {name}" in flags for name in ("avx512_bf16", "amx_bf16", "bf16"))
+
+
+def keep_freed_memory() -> None:
+    """Has the C library keep the memory that is freed, up to a bound, instead of giving it back page by page.
+
+    Loops over networks allocate and free the same tens of megabytes again and again; with the usual bounds, faulting
+    the pages in again costs as much as the arithmetic does. Only glibc has this setting; elsewhere nothing happens.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(_MMAP_THRESHOLD, 1 << 28)
+    mallopt(_TRIM_THRESHOLD, 1 << 29)
 
 
 def _affinity() -> int:

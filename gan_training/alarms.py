@@ -7,6 +7,7 @@ import math
 from torch import Tensor
 
 from diffgan.errors import GeneratorError
+from diffgan.gan_training.coverage import ClassCoverage
 from diffgan.gan_training.trainer import Losses
 
 #: Updates over which the discriminator has to be right about everything before that is an alarm.
@@ -15,6 +16,8 @@ SATURATED_BELOW = 0.01
 
 #: Samples have to vary, pixel by pixel, at least by this share of what real images vary by.
 LEAST_VARIATION = 0.2
+#: More than this share of the classes missing among samples, where each could be there many times, is a collapse.
+MOST_MISSING = 0.5
 GRACE = 1000
 
 
@@ -26,11 +29,13 @@ class Alarms:
     """Watches the losses of every update, and samples now and then.
 
     Args:
-        real: real images, to compare the variation of samples with.
+        real: real images, to compare the variation and the classes of samples with.
+        labels: of those.
     """
 
-    def __init__(self, real: Tensor) -> None:
+    def __init__(self, real: Tensor, labels: Tensor) -> None:
         self._real_variation = _variation(real)
+        self._coverage = ClassCoverage(real, labels)
         self._saturated = 0
 
     def on_losses(self, losses: Losses, step: int) -> None:
@@ -54,13 +59,21 @@ class Alarms:
         """Looks at samples of different latents.
 
         Raises:
-            HopelessError: they are all alike.
+            HopelessError: they are all alike, or most classes are not among them.
         """
+        if step < GRACE:
+            return
         share = _variation(samples) / max(self._real_variation, 1e-12)
-        if step >= GRACE and share < LEAST_VARIATION:
+        if share < LEAST_VARIATION:
             raise HopelessError(
                 f"The samples collapsed at update {step}: they vary by {share:.0%} of what real images vary by "
                 f"(expected at least {LEAST_VARIATION:.0%}). Lower the learning rates, or train with another seed."
+            )
+        missing, expected = self._coverage.missing(samples), len(self._coverage.expected)
+        if len(missing) > MOST_MISSING * expected:
+            raise HopelessError(
+                f"The samples collapsed at update {step}: {len(missing)} of {expected} classes are not among "
+                f"{len(samples)} of them. Lower the learning rates, or train with another seed."
             )
 
 

@@ -3,6 +3,9 @@
 Images are augmented as floats in [0, 1], before any scaling, with the true background where a warp uncovers something.
 torchvision's own transforms draw one set of parameters for a whole batch; these are transforms of its second version
 that draw one for each image, and warp or blur all of them in one operation.
+
+Warps keep what they move sharp: shifts are by whole pixels, and rotations and shears interpolate cubically. Linear
+interpolation blurs small images so much that a strict judge finds fewer of them valid (docs/gan.md has figures).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ class AugmentationSettings(BaseModel):
 
     Attributes:
         rotation: degrees, either way.
-        shift: of the side, either way, in both directions.
+        shift: of the side, either way, in both directions, rounded to whole pixels.
         shear: degrees, either way.
         brightness: factors, from and to.
         blur: the Gaussian's sigma in pixels, from and to.
@@ -35,7 +38,7 @@ class AugmentationSettings(BaseModel):
     shift: float = Field(0.1, ge=0, lt=0.5)
     shear: float = Field(10, ge=0, lt=60)
     brightness: tuple[float, float] = (0.8, 1.2)
-    blur: tuple[float, float] = (0.3, 1.0)
+    blur: tuple[float, float] = (0.3, 0.6)
     fill: float | Literal["edge"] = "edge"
 
     @model_validator(mode="after")
@@ -99,10 +102,16 @@ class Shift(_Warp):
     def draw(self, count: int) -> dict[str, Any]:
         matrices = torch.zeros(count, 2, 3)
         matrices[:, 0, 0] = matrices[:, 1, 1] = 1
-        # The grid spans two units from edge to edge.
+        # In the units of the warp's grid, which spans two from edge to edge.
         for axis in (0, 1):
             matrices[:, axis, 2] = 2 * self.uniform(count, -self.settings.shift, self.settings.shift)
         return {"matrices": matrices}
+
+    def apply_each(self, images: Tensor, params: dict[str, Any]) -> Tensor:
+        matrices = params["matrices"].clone()
+        for axis, side in ((0, images.shape[3]), (1, images.shape[2])):
+            matrices[:, axis, 2] = (matrices[:, axis, 2] * side / 2).round() * 2 / side
+        return super().apply_each(images, {"matrices": matrices})
 
 
 class Shear(_Warp):
@@ -171,10 +180,10 @@ class Augmenter:
 def _warped(images: Tensor, matrices: Tensor, fill: float | str) -> Tensor:
     channels, height, width = images.shape[1:]
     grid = functional.affine_grid(matrices, [len(images), channels, height, width], align_corners=False)
-    if fill == "edge":
-        return functional.grid_sample(images, grid, padding_mode="border", align_corners=False)
-    background = float(fill)
-    return functional.grid_sample(images - background, grid, align_corners=False) + background
+    padding, background = ("border", 0.0) if fill == "edge" else ("zeros", float(fill))
+    moved = functional.grid_sample(images - background, grid, mode="bicubic", padding_mode=padding, align_corners=False)
+    # Cubic interpolation overshoots at sharp edges.
+    return (moved + background).clamp(0, 1)
 
 
 def _blur_matrices(side: int, sigmas: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -52,7 +53,7 @@ def write_curves(folder: Path) -> None:
         return
     from matplotlib.figure import Figure
 
-    entries = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
+    entries = _entries(source)
     figure = Figure(figsize=(8, 5), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     steps = [entry["step"] for entry in entries]
@@ -64,6 +65,71 @@ def write_curves(folder: Path) -> None:
     below.set_ylabel("mean score")
     below.set_xlabel("update")
     try:
-        figure.savefig(folder / "losses.png", dpi=120)
+        with replacing(folder / "losses.png") as draft:
+            figure.savefig(draft, dpi=120, format="png")
     except OSError as error:
         raise GeneratorError(f"{folder} cannot be written to ({error.strerror}): see the disk.") from error
+
+
+def cut_metrics(folder: Path, step: int) -> None:
+    """Drops the entries of `metrics.jsonl` beyond an update, which a training that goes on will make again.
+
+    Raises:
+        GeneratorError: the disk refuses.
+    """
+    source = folder / "metrics.jsonl"
+    if not source.is_file():
+        return
+    kept = [json.dumps(entry) + "\n" for entry in _entries(source) if entry["step"] <= step]
+    try:
+        with replacing(source) as draft:
+            draft.write_text("".join(kept), encoding="utf-8")
+    except OSError as error:
+        raise GeneratorError(f"{folder} cannot be written to ({error.strerror}): see the disk.") from error
+
+
+def write_page(folder: Path, *, live: bool) -> None:
+    """`watch.html`: samples and curves in a browser; while the training runs, the page renews itself.
+
+    Raises:
+        GeneratorError: the disk refuses.
+    """
+    renew = '<meta http-equiv="refresh" content="5">' if live else ""
+    state = "in training; this page renews itself" if live else "trained"
+    try:
+        with replacing(folder / "watch.html") as draft:
+            draft.write_text(_PAGE.format(renew=renew, state=state), encoding="utf-8")
+    except OSError as error:
+        raise GeneratorError(f"{folder} cannot be written to ({error.strerror}): see the disk.") from error
+
+
+def _entries(metrics: Path) -> list[dict[str, Any]]:
+    """The entries of a file of curves; a last line that a kill cut short is left out."""
+    entries = []
+    for line in metrics.read_text(encoding="utf-8").splitlines():
+        try:
+            entries.append(json.loads(line))
+        except ValueError:
+            break
+    return entries
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>diffgan: a generator</title>
+{renew}
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }}
+img {{ max-width: 100%; }}
+img.curves {{ background: white; }}
+</style>
+<h1>A generator, {state}</h1>
+<p>One class a column, where there are ten; the samples are always of the same latents.</p>
+<img src="samples.png" alt="Samples come with the first checkpoint.">
+<p>Losses, and the discriminator's mean scores of real and generated images:</p>
+<img class="curves" src="losses.png" alt="Curves come later.">
+</html>
+"""

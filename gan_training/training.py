@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 import torch
 
 from diffgan import __version__
@@ -17,7 +18,7 @@ from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.alarms import Alarms
 from diffgan.gan_training.checkpoint import Checkpoint, check_same_plan, read_checkpoint, write_checkpoint
 from diffgan.gan_training.data import TrainingData
-from diffgan.gan_training.pictures import write_curves, write_grid
+from diffgan.gan_training.pictures import cut_metrics, write_curves, write_grid, write_page
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.trainer import Losses, Trainer
 from diffgan.generators.architecture import Architecture
@@ -32,7 +33,14 @@ WARM_UP, MEASURED = 5, 40
 #: What is left of the budget for writing the result.
 MARGIN = 0.97
 
-SAMPLES = 100
+#: A generator by class needs at least so many images of a typical class.
+FEWEST_OF_A_CLASS = 5
+
+#: Samples in the picture, and samples that the alarms look at.
+PICTURED, WATCHED = 100, 500
+
+#: Checkpoints between two drawings of the curves.
+CURVES_EVERY = 5
 
 
 @dataclass(frozen=True)
@@ -51,19 +59,36 @@ def architecture_of(settings: TrainingSettings, dataset: Dataset) -> Architectur
     Raises:
         GeneratorError: there are none for images of this size.
     """
-    present = int((dataset.counts() > 0).sum())
+    conditional = settings.conditional and _has_classes(dataset)
     try:
-        return Architecture(
+        plain = Architecture(
             kind=settings.kind,
             latent=settings.latent,
             image=dataset.spec.shape,
-            classes=len(dataset.classes) if settings.conditional and present > 1 else None,
+            classes=len(dataset.classes) if conditional else None,
             width=settings.width,
             discriminator_width=settings.discriminator_width,
         )
+        # Small images have no room for a large patch.
+        return Architecture(**plain.model_dump() | {"patch": min(settings.patch, 1 << plain.doublings)})
     except ValueError as error:
         reason = str(error).partition("Value error, ")[2].partition(" [")[0] or str(error)
         raise GeneratorError(f"No GAN can be trained on {dataset.name}: {reason}.") from error
+
+
+def _has_classes(dataset: Dataset) -> bool:
+    counts = dataset.counts()
+    present = counts[counts > 0]
+    if len(present) < 2:
+        return False
+    typical = int(np.median(present))
+    if typical < FEWEST_OF_A_CLASS:
+        raise GeneratorError(
+            f"{dataset.name} has {len(present)} classes of typically {typical} image{'' if typical == 1 else 's'}, too "
+            f"few to learn them by class (expected at least {FEWEST_OF_A_CLASS}): give more images, or set "
+            "conditional: false under gan in a configuration."
+        )
+    return True
 
 
 def choose_device(name: str) -> torch.device:
@@ -114,6 +139,7 @@ class Training:
             "seed": seed,
             "budget": budget,
             **settings.model_dump(mode="json"),
+            "precision": settings.precision_on(self._device),
         }
 
     def run(
@@ -135,8 +161,9 @@ class Training:
         """
         checkpoint = self._prepare(resume)
         trainer = self._trainer(checkpoint)
+        write_page(self.folder, live=True)
         started = perf_counter() - self._spent
-        alarms = Alarms(self._data.images[:1000])
+        alarms = Alarms(self._data.images, self._data.labels)
         try:
             while trainer.step_number < trainer.settings.steps:
                 losses = trainer.step()
@@ -178,6 +205,7 @@ class Training:
                     f"The checkpoint in {self.folder} does not fit its plan ({error}): train in another folder."
                 ) from error
             self._spent = checkpoint.seconds
+            cut_metrics(self.folder, trainer.step_number)
         elif self._budget is not None:
             trainer = self._fresh(self._planned_steps(trainer, self._budget))
         return trainer
@@ -204,10 +232,12 @@ class Training:
         if step % CURVE_EVERY == 0:
             self._log({"step": step, "seconds": round(self._spent, 3), **asdict(losses)})
         if step % CHECKPOINT_EVERY == 0:
-            samples = trainer.sample(SAMPLES, self._seed)
+            samples = trainer.sample(WATCHED, self._seed)
             alarms.on_samples(samples, step)
-            write_grid(self.folder / "samples.png", samples)
+            write_grid(self.folder / "samples.png", samples[:PICTURED])
             self._save(trainer)
+        if step % (CURVES_EVERY * CHECKPOINT_EVERY) == 0:
+            write_curves(self.folder)
 
     def _save(self, trainer: Trainer) -> None:
         write_checkpoint(self.folder, Checkpoint(self._plan, trainer.settings.steps, self._spent, trainer.state()))
@@ -221,8 +251,9 @@ class Training:
 
     def _finish(self, trainer: Trainer) -> Card:
         self._save(trainer)
-        write_grid(self.folder / "samples.png", trainer.sample(SAMPLES, self._seed))
+        write_grid(self.folder / "samples.png", trainer.sample(PICTURED, self._seed))
         write_curves(self.folder)
+        write_page(self.folder, live=False)
         card = Card(
             diffgan=__version__,
             architecture=self._architecture,
@@ -236,6 +267,7 @@ class Training:
             ),
             training={
                 **trainer.settings.model_dump(mode="json"),
+                "precision": trainer.settings.precision_on(self._device),
                 "seed": self._seed,
                 "steps_done": trainer.step_number,
                 "seconds": round(self._spent, 1),

@@ -19,6 +19,7 @@ class Architecture(BaseModel):
         classes: how many classes it is conditioned on; None: unconditional.
         width: channels of the generator's last layer (`dcgan`), or a quarter of its first layer (`mlp`).
         discriminator_width: channels of the discriminator's first layer; None: as the generator's.
+        patch: a `dcgan`'s last layer writes blocks of so many pixels a side: the greater, the cheaper an image.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -29,6 +30,7 @@ class Architecture(BaseModel):
     classes: PositiveInt | None = Field(None, ge=2)
     width: PositiveInt = 32
     discriminator_width: PositiveInt | None = None
+    patch: Literal[1, 2, 4] = 1
 
     @model_validator(mode="after")
     def _fits(self) -> Architecture:
@@ -40,6 +42,8 @@ class Architecture(BaseModel):
             raise ValueError(f"images must be square, not {size}: crop or pad the data")
         if not SMALLEST <= height <= LARGEST:
             raise ValueError(f"images must have sides of {SMALLEST} to {LARGEST}, not {size}: resize the data")
+        if self.patch > 1 << self.doublings:
+            raise ValueError(f"patch must be at most {1 << self.doublings} for images of {size}, not {self.patch}")
         return self
 
     @property

@@ -173,17 +173,21 @@ def test_a_batch_may_span_two_epochs(digits: Dataset) -> None:
     assert (len(images), len(labels)) == (1000, 1000)
 
 
+def alarms_of(count: int) -> Alarms:
+    return Alarms(torch.rand(count, 1, 8, 8, generator=torch.Generator().manual_seed(0)), torch.arange(count) % 10)
+
+
 def losses(discriminator: float) -> Losses:
     return Losses(discriminator, 0.0, 1.0, -1.0)
 
 
 def test_a_loss_that_is_no_number_ends_the_training() -> None:
     with pytest.raises(HopelessError, match="diverged at update 7"):
-        Alarms(torch.rand(10, 1, 8, 8)).on_losses(losses(float("nan")), 7)
+        alarms_of(10).on_losses(losses(float("nan")), 7)
 
 
 def test_a_discriminator_that_is_always_right_ends_the_training() -> None:
-    alarms = Alarms(torch.rand(10, 1, 8, 8))
+    alarms = alarms_of(10)
     for step in range(SATURATED_FOR - 1):
         alarms.on_losses(losses(0.0), step)
     alarms.on_losses(losses(0.5), 0)
@@ -194,12 +198,21 @@ def test_a_discriminator_that_is_always_right_ends_the_training() -> None:
 
 
 def test_samples_that_are_all_alike_end_the_training() -> None:
-    alarms = Alarms(torch.rand(100, 1, 8, 8))
+    alarms = alarms_of(100)
     alarms.on_samples(torch.rand(100, 1, 8, 8), 5000)
     alike = torch.rand(1, 1, 8, 8).repeat(100, 1, 1, 1)
     alarms.on_samples(alike, 10)
     with pytest.raises(HopelessError, match="collapsed"):
         alarms.on_samples(alike, 5000)
+
+
+def test_samples_of_few_classes_end_the_training(digits: Dataset) -> None:
+    data = TrainingData.of(digits, seed=0)
+    alarms = Alarms(data.images, data.labels)
+    alarms.on_samples(data.images[:500], 5000)
+    alarms.on_samples(data.images[data.labels < 5], 5000)
+    with pytest.raises(HopelessError, match="6 of 10 classes are not among"):
+        alarms.on_samples(data.images[data.labels < 4], 5000)
 
 
 def test_a_hopeless_training_stops(digits: Dataset, tmp_path: Path) -> None:
@@ -219,6 +232,7 @@ def make(count: int, classes: int, side: int = 8, width: int | None = None) -> D
     ("data", "message"),
     [
         (make(10, 10), "needs at least 200"),
+        (make(300, 300), "300 classes of typically 1 image, too few"),
         (make(300, 2, side=6), "sides of 8 to 64, not 1×6×6"),
         (make(300, 2, side=65), "resize the data"),
         (make(300, 2, side=8, width=10), "square"),
@@ -268,6 +282,42 @@ def test_a_configuration_is_read_by_file_name_or_datas_own(tmp_path: Path) -> No
     assert read_settings(None, "some/file.npz") == TrainingSettings()
     with pytest.raises(UsageError, match="no configuration 'nope'"):
         read_settings("nope", "digits")
+
+
+def test_one_image_of_each_class_trains_without_classes(tmp_path: Path) -> None:
+    settings = SMALL.model_copy(update={"conditional": False})
+    assert Training(make(300, 300), settings, tmp_path / "g").run().architecture.classes is None
+
+
+def test_a_patch_that_small_images_have_no_room_for_is_made_smaller(digits: Dataset, tmp_path: Path) -> None:
+    settings = SMALL.model_copy(update={"patch": 4})
+    assert Training(digits, settings, tmp_path / "g").run().architecture.patch == 2
+    assert load_generator(tmp_path / "g").sample(3, np.random.default_rng(0))[0].shape == (3, 8, 8, 1)
+
+
+def test_a_preset_keeps_the_datas_own_augmentation() -> None:
+    lean = read_settings("lean", "digits")
+    assert lean.patch == 4
+    assert lean.augmentation == read_settings(None, "digits").augmentation
+
+
+def test_going_on_makes_no_entry_twice(digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHECKPOINT_EVERY", 40)
+    settings = SMALL.model_copy(update={"steps": 120})
+
+    def interrupt(now: Progress) -> None:
+        if now.step == 70:
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        Training(digits, settings, tmp_path / "g").run(report=interrupt)
+    with (tmp_path / "g" / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 7')
+    assert "renews itself" in (tmp_path / "g" / "watch.html").read_text()
+    Training(digits, settings, tmp_path / "g").run(resume=True)
+    entries = [json.loads(line) for line in (tmp_path / "g" / "metrics.jsonl").read_text().splitlines()]
+    assert [entry["step"] for entry in entries] == [50, 100]
+    assert "renews itself" not in (tmp_path / "g" / "watch.html").read_text()
 
 
 def test_the_curves_are_lines_of_json(digits: Dataset, tmp_path: Path) -> None:

@@ -32,6 +32,19 @@ def test_every_size_fits(side: int, channels: int, classes: int | None, kind: st
     assert discriminator(images, labels).shape == (2,)
 
 
+@pytest.mark.parametrize("side", [8, 9, 28, 31, 64])
+@pytest.mark.parametrize("patch", [2, 4])
+def test_patches_fill_the_image(side: int, patch: int) -> None:
+    if side < 16 and patch == 4:
+        with pytest.raises(ValidationError, match="patch must be at most 2"):
+            Architecture(image=(3, side, side), patch=patch)
+        return
+    generator, _ = seeded_networks(Architecture(image=(3, side, side), width=4, patch=patch, latent=6), seed=0)
+    images = generator(torch.rand(2, 6))
+    assert images.shape == (2, 3, side, side)
+    assert len(images[0].unique()) > side * side
+
+
 @pytest.mark.parametrize(("side", "first", "doublings"), [(8, 4, 1), (9, 5, 1), (28, 7, 2), (32, 4, 3), (64, 4, 4)])
 def test_the_first_map_has_four_to_seven_pixels(side: int, first: int, doublings: int) -> None:
     architecture = Architecture(image=(1, side, side))

@@ -1,0 +1,70 @@
+"""What several processes need to share a folder: a lock that dies with its holder, and results that move whole."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from diffgan.drafts import replacing
+
+CARD = "card.json"
+#: What a search or a filter needs; the card goes last, so that a folder with a card is whole.
+ARTIFACT = ("generator.safetensors", "discriminator.safetensors", CARD)
+#: What a person looks at.
+PICTURES = ("samples.png", "losses.png", "metrics.jsonl")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds a file's lock, and waits for it; where the holder is killed, the system frees it.
+
+    Raises:
+        OSError: the file cannot be made, or its file system knows no locks.
+    """
+    with path.open("a+b") as file:
+        _lock(file)
+        try:
+            yield
+        finally:
+            _unlock(file)
+
+
+def copy_result(source: Path, target: Path) -> None:
+    """Copies artifact and pictures; each file is replaced whole, and the card comes last.
+
+    Raises:
+        OSError: the disk refuses, or a file of the artifact is missing; the target has no card then.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    (target / CARD).unlink(missing_ok=True)
+    for name in (*PICTURES, *ARTIFACT):
+        if name in ARTIFACT or (source / name).is_file():
+            with replacing(target / name) as draft:
+                shutil.copyfile(source / name, draft)
+        else:
+            (target / name).unlink(missing_ok=True)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[bytes]) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+
+    def _unlock(file: IO[bytes]) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    def _unlock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
