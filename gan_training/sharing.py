@@ -15,7 +15,7 @@ CARD = "card.json"
 #: What a search or a filter needs; the card goes last, so that a folder with a card is whole.
 ARTIFACT = ("generator.safetensors", "discriminator.safetensors", CARD)
 #: What a person looks at.
-PICTURES = ("samples.png", "losses.png", "metrics.jsonl")
+PICTURES = ("samples.png", "losses.png", "metrics.jsonl", "watch.html")
 
 
 @contextmanager

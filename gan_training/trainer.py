@@ -137,15 +137,16 @@ class Trainer:
         """Goes back to where `state` was taken.
 
         Raises:
-            KeyError, RuntimeError: the tensors are of another training.
+            KeyError, RuntimeError, IndexError: the tensors are of another training.
         """
         for name, network in self._networks().items():
             network.load_state_dict(_below(tensors, f"{name}/"))
         for name, optimiser in self._optimisers.items():
+            parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
             entries: dict[int, dict[str, Tensor]] = {}
             for key, value in _below(tensors, f"{name}.adam/").items():
                 number, _, field = key.partition("/")
-                entries.setdefault(int(number), {})[field] = value.clone()
+                entries.setdefault(int(number), {})[field] = _laid_out_as(parameters[int(number)], value)
             optimiser.load_state_dict({"state": entries, "param_groups": optimiser.state_dict()["param_groups"]})
         self.step_number = int(tensors["step"])
         self._draws.set_state(tensors["draws"])
@@ -234,6 +235,13 @@ def _placed(network: nn.Module, device: torch.device) -> nn.Module:
     """On its device, with the memory format in which convolutions are fastest."""
     placed: nn.Module = network.to(device=device, memory_format=torch.channels_last)  # type: ignore[call-overload]
     return placed
+
+
+def _laid_out_as(parameter: Tensor, value: Tensor) -> Tensor:
+    """A moment in its parameter's order in memory, which the fused optimiser takes both to be in."""
+    if value.shape != parameter.shape:
+        return value.clone()
+    return torch.empty_like(parameter, requires_grad=False).copy_(value)
 
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -200,7 +200,7 @@ class Training:
         if checkpoint is not None:
             try:
                 trainer.restore(checkpoint.tensors)
-            except (KeyError, RuntimeError, ValueError) as error:
+            except (KeyError, RuntimeError, ValueError, IndexError) as error:
                 raise GeneratorError(
                     f"The checkpoint in {self.folder} does not fit its plan ({error}): train in another folder."
                 ) from error

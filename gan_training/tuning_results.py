@@ -27,8 +27,8 @@ TOO_EARLY = 10.0
 
 _LOCK = ".best.lock"
 
-#: What only the best trial keeps, and there in the folder above.
-_LARGE = (*(name for name in ARTIFACT if name != CARD), CHECKPOINT)
+#: What only the best trial keeps, and there in the folder above; the page of a pruned one would renew itself for ever.
+_LARGE = (*(name for name in ARTIFACT if name != CARD), CHECKPOINT, "watch.html")
 
 
 @dataclass(frozen=True)

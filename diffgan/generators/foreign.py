@@ -35,6 +35,7 @@ def load_foreign(path: Path) -> Generator:
     with path.open("rb") as file:
         fingerprint = hashlib.file_digest(file, "sha256").hexdigest()[:32]
     generator = Generator(
+        source=str(path),
         name=path.name,
         latent=sidecar.latent,
         prior=sidecar.prior,

@@ -38,6 +38,7 @@ class Generator:
         fingerprint: of its weights.
         data: the fingerprint of the data that it was trained on, where it is known.
         network: makes the images.
+        source: where it came from.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Generator:
     fingerprint: str
     data: str | None
     network: Network
+    source: str = ""
 
     def images(self, latents: Latents, classes: NDArray[np.int64] | None = None) -> ByteImages:
         """Images, rounded to bytes, N x H x W x C.
@@ -125,6 +127,7 @@ def load_generator(source: str | os.PathLike[str]) -> Generator:
         spec=ImageSpec(*card.architecture.image),
         fingerprint=artifact_fingerprint(path),
         data=card.data.fingerprint,
+        source=str(path),
         # Convolutions on a processor are faster when a pixel's channels lie side by side.
         network=network.to(memory_format=torch.channels_last),
     )

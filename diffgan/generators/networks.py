@@ -11,6 +11,7 @@ from torch.nn.utils.parametrizations import spectral_norm
 
 from diffgan.generators.architecture import Architecture
 from diffgan.generators.cbn import ClassBatchNorm
+from diffgan.generators.thin import ThinConvolution
 
 #: The discriminator halves maps until they have at most so many pixels a side, and takes fewer than so many halvings
 #: for too few.
@@ -40,7 +41,7 @@ class ConvolutionalGenerator(nn.Module):
             layers = [nn.Conv2d(widths[0], widths[0], 3, padding=1, bias=False)]
         self.growing = nn.ModuleList(layers)
         self.norms = nn.ModuleList(ClassBatchNorm(width, architecture.classes) for width in widths)
-        self.last = nn.Conv2d(widths[-1], architecture.image[0] * architecture.patch**2, 3, padding=1)
+        self.last = ThinConvolution(widths[-1], architecture.image[0] * architecture.patch**2)
         self.patch = architecture.patch
 
     def forward(self, latents: Tensor, labels: Tensor | None = None) -> Tensor:

@@ -231,7 +231,7 @@ def make(count: int, classes: int, side: int = 8, width: int | None = None) -> D
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (make(10, 10), "needs at least 200"),
+        (make(150, 10), "needs at least 200"),
         (make(300, 300), "300 classes of typically 1 image, too few"),
         (make(300, 2, side=6), "sides of 8 to 64, not 1×6×6"),
         (make(300, 2, side=65), "resize the data"),

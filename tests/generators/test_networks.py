@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from diffgan.generators.architecture import Architecture
 from diffgan.generators.artifact import seeded_networks
 from diffgan.generators.cbn import ClassBatchNorm
+from diffgan.generators.thin import ThinConvolution
 
 
 @pytest.mark.parametrize("side", [8, 9, 13, 16, 28, 31, 32, 48, 64])
@@ -88,3 +89,13 @@ def test_seeded_networks_leave_torchs_own_state() -> None:
     one, two = (seeded_networks(Architecture(image=(1, 8, 8)), seed=5)[0].state_dict() for _ in range(2))
     assert all(torch.equal(one[name], two[name]) for name in one)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("outputs", [1, 4])
+def test_the_thin_convolution_is_the_plain_one(outputs: int) -> None:
+    thin = ThinConvolution(5, outputs)
+    hidden = torch.randn(3, 5, 7, 6)
+    expected = torch.nn.functional.conv2d(hidden, thin.weight, thin.bias, padding=1)
+    assert torch.allclose(thin.train()(hidden), expected, atol=1e-5)
+    assert torch.allclose(thin.eval()(hidden), expected, atol=1e-5)
+    assert torch.allclose(thin(hidden.contiguous(memory_format=torch.channels_last)), expected, atol=1e-5)
