@@ -13,16 +13,29 @@ if TYPE_CHECKING:
     from diffgan.archive import Archive
     from diffgan.datasets import Dataset, load_dataset
     from diffgan.models import Classifier, load_classifier
+    from diffgan.pipeline import Comparison, compare
 
 _HOMES = {
     "Archive": "diffgan.archive",
     "Classifier": "diffgan.models",
+    "Comparison": "diffgan.pipeline",
     "Dataset": "diffgan.datasets",
+    "compare": "diffgan.pipeline",
     "load_classifier": "diffgan.models",
     "load_dataset": "diffgan.datasets",
 }
 
-__all__ = ["Archive", "Classifier", "Dataset", "DiffganError", "__version__", "load_classifier", "load_dataset"]
+__all__ = [
+    "Archive",
+    "Classifier",
+    "Comparison",
+    "Dataset",
+    "DiffganError",
+    "__version__",
+    "compare",
+    "load_classifier",
+    "load_dataset",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,11 +12,11 @@ from diffgan.models import Classifier, load_classifier
 from diffgan.models.evaluation import (
     accuracy,
     check_labels_known,
-    check_same_classes,
     compare_labels,
     predict_labels,
 )
 from diffgan.models.options import parse_assignments
+from diffgan.models.pairs import load_pair
 
 _ROWS = 10
 
@@ -25,30 +25,16 @@ def show_models(target: str, second: str | None, data: str | None, a: list[str],
     """Opens one or two models, tries them on data where there is some, and prints what they are."""
     dataset = None if data is None else load_dataset(data)
     spec = None if dataset is None else dataset.spec
-    given = [(target, parse_assignments(a, "--a"), "--a")]
-    if second is not None:
-        given.append((second, parse_assignments(b, "--b"), "--b"))
-    names = _names([source for source, _, _ in given])
+    options = (parse_assignments(a, "--a"), parse_assignments(b, "--b"))
     with stray_output_aside():
-        models = [
-            load_classifier(source, options=options, spec=spec, name=name, origin=flag)
-            for (source, options, flag), name in zip(given, names, strict=True)
-        ]
-    if len(models) == 2 and all(model.output_shape is not None for model in models):
-        check_same_classes(models[0], models[1])
+        if second is None:
+            models = [load_classifier(target, options=options[0], spec=spec, origin="--a")]
+        else:
+            models = list(load_pair(target, second, spec=spec, options=options))
     if dataset is None:
         _show_unlabelled(models, as_json)
     else:
         _show_on_data(models, dataset, as_json)
-
-
-def _names(sources: list[str]) -> list[str | None]:
-    """Two files of one name are called by their paths, the same file twice by its place; others by their names."""
-    if len(sources) < 2 or Path(sources[0]).name != Path(sources[1]).name:
-        return [None] * len(sources)
-    if sources[0] == sources[1]:
-        return [f"{Path(source).name} ({place})" for source, place in zip(sources, "AB", strict=True)]
-    return list(sources)
 
 
 def _model_facts(model: Classifier) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from diffgan import __version__
-from diffgan.cli import export, gan, inspect
+from diffgan.cli import compare, demo, export, gan, inspect
 from diffgan.cli.console import printable
 from diffgan.errors import DiffganError
 
@@ -22,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("demo")(demo.demo)
+app.command("compare")(compare.compare)
 app.command("inspect")(inspect.inspect)
 app.command("export")(export.export)
 app.add_typer(gan.app, name="gan")

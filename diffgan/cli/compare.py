@@ -1,0 +1,124 @@
+"""`diffgan compare`: a search for images on which two classifiers disagree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diffgan.cli.console import percent, print_facts, print_json, print_note, print_table, stray_output_aside
+
+if TYPE_CHECKING:
+    from diffgan.pipeline import Comparison
+
+_CELLS = 8
+
+
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A model: a file, an address, or py:module:attribute.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The other model.")],
+    data: Annotated[str, typer.Option("--data", metavar="DATA", help="What both models are for: a name or a path.")],
+    generator: Annotated[
+        str | None,
+        typer.Option("--generator", metavar="DIR|FILE", help="Makes the images; by default, one is trained once."),
+    ] = None,
+    strategy: Annotated[str, typer.Option("--strategy", metavar="NAME", help="How to search.")] = "nsga2",
+    divergence: Annotated[str, typer.Option("--divergence", metavar="NAME", help="What is maximised.")] = "euclidean",
+    budget: Annotated[str | None, typer.Option("--budget", metavar="TIME", help="Of search; by default 10m.")] = None,
+    evaluations: Annotated[int | None, typer.Option("--evaluations", help="Images to show to both models.")] = None,
+    queries: Annotated[int | None, typer.Option("--queries", help="Images to classify, both models together.")] = None,
+    triggers: Annotated[int | None, typer.Option("--triggers", help="Unique triggers to find.")] = None,
+    min_distance: Annotated[
+        float | None,
+        typer.Option("--min-distance", metavar="D", help="Keep triggers out that are nearer to another (cosine)."),
+    ] = None,
+    config: Annotated[
+        str | None, typer.Option("--config", metavar="FILE|NAME", help="Settings of search and generator.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The run's folder; by default runs/compare-NNN.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed and evaluations, the same run.")] = 0,
+    option_a: Annotated[list[str] | None, typer.Option("--a", metavar="KEY=VALUE", help="An option of A.")] = None,
+    option_b: Annotated[list[str] | None, typer.Option("--b", metavar="KEY=VALUE", help="An option of B.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Search for images on which two classifiers disagree.
+
+    The first budget that is reached ends the search; Ctrl-C ends it well, and --resume goes on.
+    """
+    from diffgan import pipeline
+    from diffgan.cli.live import Terminal
+    from diffgan.errors import UsageError
+    from diffgan.models.options import parse_assignments
+
+    if resume and out is None:
+        raise UsageError("--resume goes on with the run in --out: name its folder.")
+    with stray_output_aside():
+        made = pipeline.compare(
+            a,
+            b,
+            data=data,
+            budget=budget,
+            evaluations=evaluations,
+            queries=queries,
+            triggers=triggers,
+            watcher=Terminal(),
+            generator=generator,
+            strategy=strategy,
+            divergence=divergence,
+            min_distance=min_distance,
+            config=config,
+            out=out,
+            resume=resume,
+            seed=seed,
+            options_a=parse_assignments(option_a or [], "--a"),
+            options_b=parse_assignments(option_b or [], "--b"),
+        )
+    if as_json:
+        print_json(made.summary)
+    else:
+        show(made)
+    if made.summary["ended_by"] == "stopped":
+        print_note(f"Stopped; all is kept. It can go on: repeat the command with --out {made.folder} --resume.")
+        raise typer.Exit(130)
+
+
+def show(made: Comparison) -> None:
+    """The result for people."""
+    from diffgan.durations import show_duration
+
+    summary = made.summary
+    cells = cells_of(summary["disagreement"])
+    names = summary["models"]
+    facts: dict[str, Any] = {
+        "searched": f"{summary['evaluations']:,} images in {show_duration(summary['seconds'])} "
+        f"({summary['evaluations_per_second']:,.0f}/s), {summary['strategy']}, seed {summary['seed']}",
+        "triggers": f"{summary['triggers']:,}, {summary['unique']:,} of them unique",
+        "kinds": f"{len(cells):,} (label of A, label of B)",
+        "time": ", ".join(f"{name} {share:.0%}" for name, share in summary["time_share"].items() if share >= 0.005),
+        "run": made.folder,
+    }
+    print_facts(f"{names['a']} and {names['b']} on {summary['data']}", facts)
+    if not summary["unique"]:
+        print_note(
+            f"The two never disagreed on {summary['evaluations']:,} images: search longer, with another seed, or with "
+            "another generator."
+        )
+        return
+    rows = [
+        [f"{label_a} → {label_b}", f"{count:,}", percent(count / summary["unique"])]
+        for label_a, label_b, count in cells[:_CELLS]
+    ]
+    rest = sum(count for _, _, count in cells[_CELLS:])
+    if rest:
+        rows.append([f"{len(cells) - _CELLS} more kinds", f"{rest:,}", percent(rest / summary["unique"])])
+    print_table("Where they disagree", [f"{names['a']} → {names['b']}", "unique triggers", "share"], rows)
+
+
+def cells_of(disagreement: dict[str, dict[str, int]]) -> list[tuple[str, str, int]]:
+    """The kinds of disagreement, the most frequent first."""
+    cells = [(a, b, count) for a, row in disagreement.items() for b, count in row.items()]
+    return sorted(cells, key=lambda cell: -cell[2])

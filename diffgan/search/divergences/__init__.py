@@ -1,0 +1,1 @@
+"""One module for each task: classification, regression, segmentation."""

@@ -1,0 +1,108 @@
+"""Shows images to both models: outputs, divergence, and which of them trigger for certain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgan.images import ByteImages, to_floats
+from diffgan.models.classifier import Classifier
+from diffgan.search.divergence import Divergence
+
+#: Runtimes are not bitwise stable across batch sizes. Where a model's top two probabilities are this near, a
+#: disagreement is confirmed alone before it counts; where they still are as near as rounding, it does not count.
+NEAR, TIED = 1e-4, 1e-6
+
+_PREFIX = "begun/"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """N images as both models see them.
+
+    Attributes:
+        outputs_a: N x the shape of the task.
+        outputs_b: as those of A.
+        divergence: how far they are apart (N,).
+        triggers: whether that is a disagreement (N,).
+    """
+
+    outputs_a: NDArray[np.float32]
+    outputs_b: NDArray[np.float32]
+    divergence: NDArray[np.float64]
+    triggers: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.triggers)
+
+    def to_state(self) -> dict[str, NDArray[Any]]:
+        """As arrays for a checkpoint."""
+        return {_PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
+        """What `to_state` gave; None of none."""
+        return cls(**{name.removeprefix(_PREFIX): array for name, array in arrays.items()}) if arrays else None
+
+
+def joined(first: Evaluated, second: Evaluated) -> Evaluated:
+    """The rows of both."""
+    return Evaluated(
+        **{
+            field.name: np.concatenate([getattr(first, field.name), getattr(second, field.name)])
+            for field in fields(Evaluated)
+        }
+    )
+
+
+class Evaluator:
+    """The pair of models, asked with images as bytes.
+
+    Args:
+        model_a: the first.
+        model_b: the second.
+        divergence: says how far their outputs are apart.
+    """
+
+    def __init__(self, model_a: Classifier, model_b: Classifier, divergence: Divergence) -> None:
+        self.model_a, self.model_b, self.divergence = model_a, model_b, divergence
+
+    def evaluate(self, images: ByteImages, *, deadline: float | None = None) -> Evaluated:
+        """Asks both; a disagreement that hangs by a hair is asked again, alone.
+
+        Args:
+            images: uint8, N x H x W x C.
+            deadline: seconds left, which remote models heed.
+
+        Raises:
+            ModelError: a model failed.
+        """
+        floats = to_floats(images)
+        a = self.model_a.predict(floats, timeout=deadline)
+        b = self.model_b.predict(floats, timeout=deadline)
+        said = self.divergence(a, b)
+        amount, triggers = said.amount.copy(), said.triggers.copy()
+        if self.divergence.task == "classification":
+            doubtful = np.flatnonzero(triggers & (np.minimum(margins(a), margins(b)) < NEAR))
+            if len(doubtful):
+                a, b = a.copy(), b.copy()
+            for row in doubtful:
+                alone = floats[row : row + 1]
+                a[row] = self.model_a.predict(alone, timeout=deadline)[0]
+                b[row] = self.model_b.predict(alone, timeout=deadline)[0]
+                again = self.divergence(a[row : row + 1], b[row : row + 1])
+                certain = min(margins(a[row : row + 1])[0], margins(b[row : row + 1])[0]) > TIED
+                amount[row], triggers[row] = again.amount[0], again.triggers[0] and certain
+        return Evaluated(a, b, amount, triggers)
+
+
+def margins(probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The greatest probability less the second, of each row; of a single class, 1."""
+    if probabilities.shape[1] < 2:
+        return np.ones(len(probabilities), dtype=np.float32)
+    top: NDArray[np.float32] = np.partition(probabilities, -2, axis=1)[:, -2:]
+    return top[:, 1] - top[:, 0]

@@ -1,0 +1,260 @@
+"""The search itself: ask, classify, archive, tell, until the budget is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgan.archive import Archive, TriggerBatch
+from diffgan.errors import UsageError
+from diffgan.images import ByteImages, image_ids
+from diffgan.search.budgets import Budget, Spent
+from diffgan.search.checkpoint import pack, unpack
+from diffgan.search.divergence import Divergences
+from diffgan.search.evaluation import Evaluated, Evaluator, joined
+from diffgan.search.stopwatch import Stopwatch
+from diffgan.search.strategies.protocol import Batch, State, Strategy
+
+#: Batches without a trigger after which the checkpoint is written all the same.
+QUIET_BATCHES = 16
+
+#: Which of some new triggers are far enough from all that were admitted before.
+Admit = Callable[[ByteImages], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where a search stands, for who watches it.
+
+    Attributes:
+        spent: used and found so far.
+        share: how much of the budget is used up, 0 to 1.
+        facts: the strategy's.
+        disagreement: archived triggers by (label of A, label of B).
+    """
+
+    spent: Spent
+    share: float
+    facts: Mapping[str, Any]
+    disagreement: Mapping[tuple[int, int], int]
+
+
+class Search:
+    """One search over one pair, into one archive.
+
+    Args:
+        strategy: says what to try.
+        evaluator: asks the models.
+        archive: takes the triggers; a checkpoint in it can be gone on from.
+        budget: ends the search.
+        stopwatch: told where the time goes.
+        admit: which of the triggers with new images are archived; None: all are.
+    """
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        evaluator: Evaluator,
+        archive: Archive,
+        budget: Budget,
+        *,
+        stopwatch: Stopwatch,
+        admit: Admit | None = None,
+    ) -> None:
+        if budget == Budget():
+            raise UsageError("The search has no end: give a budget of time, evaluations, queries or triggers.")
+        self.spent = Spent()
+        self.disagreement: dict[tuple[int, int], int] = {}
+        self._strategy, self._evaluator, self._archive, self._budget = strategy, evaluator, archive, budget
+        self.stopwatch, self._admit = stopwatch, admit
+        self._stopped = False
+        self._generation, self._quiet = 0, 0
+        #: The first answers to the next batch, where a counted limit cut it short.
+        self._begun: Evaluated | None = None
+        self._clock_before, self._clock_start = 0.0, 0.0
+
+    def stop(self) -> None:
+        """Ends the search after the batch that is under way."""
+        self._stopped = True
+
+    def restore(self) -> bool:
+        """Goes back to the archive's checkpoint; False where there is none.
+
+        Raises:
+            ArchiveError: it is damaged.
+        """
+        parts = self._archive.checkpoint()
+        if not parts:
+            return False
+        self.spent, arrays, extra = unpack(parts)
+        self._begun = Evaluated.from_state(
+            {name: arrays.pop(name) for name in list(arrays) if name.startswith("begun/")}
+        )
+        self._strategy.restore(arrays)
+        self._generation = int(extra["generation"])
+        self.disagreement = {
+            (a, b): count for (a, b), count in self._archive.disagreement().items() if a is not None and b is not None
+        }
+        return True
+
+    def run(self, watch: Callable[[Moment], None] = lambda _: None) -> str:
+        """Searches until the budget is reached or `stop` is called.
+
+        Returns:
+            The limit that ended it, or `stopped`.
+
+        Raises:
+            ModelError: a model failed; what was found before is archived.
+            ArchiveError: the disk refuses; what was found before is archived.
+        """
+        self._clock_before, self._clock_start = self.spent.seconds, perf_counter()
+        while True:
+            ended = "stopped" if self._stopped else self._budget.reached(self.spent)
+            if ended is None and self._budget.room(self.spent, 1) < 1:
+                ended = "queries"
+            if ended is not None:
+                break
+            self._one_batch()
+            self.spent = self.spent.model_copy(update={"seconds": self._seconds()})
+            watch(self.moment())
+        if self._quiet:
+            self._archive.save_checkpoint(self._checkpoint(self._strategy.state()))
+        return ended
+
+    def moment(self) -> Moment:
+        """Where the search stands."""
+        return Moment(self.spent, self._budget.share(self.spent), self._strategy.facts(), self.disagreement)
+
+    def _one_batch(self) -> None:
+        # Only a limit that may cut the batch short makes the state before it worth keeping.
+        before = self._strategy.state() if self._budget.counted else None
+        with self.stopwatch.measure("selection"):
+            batch = self._strategy.ask()
+        done = 0 if self._begun is None else len(self._begun)
+        stop = done + self._budget.room(self.spent, len(batch) - done)
+        part = batch.rows(done, stop)
+        said = self._evaluated(part.images)
+        if stop < len(batch):
+            assert before is not None
+            self._begun = said if self._begun is None else joined(self._begun, said)
+            self._archive_part(part, said, before)
+            return
+        whole = said if self._begun is None else joined(self._begun, said)
+        self._begun = None
+        self._tell(batch, whole, part, said)
+
+    def _evaluated(self, images: ByteImages) -> Evaluated:
+        asked_a, asked_b = self._evaluator.model_a.queries, self._evaluator.model_b.queries
+        left = None if self._budget.seconds is None else max(0.0, self._budget.seconds - self.spent.seconds)
+        with self.stopwatch.measure("models"):
+            said = self._evaluator.evaluate(images, deadline=left)
+        self.spent = self.spent.model_copy(
+            update={
+                "seconds": self._seconds(),
+                "evaluations": self.spent.evaluations + len(images),
+                "queries_a": self.spent.queries_a + self._evaluator.model_a.queries - asked_a,
+                "queries_b": self.spent.queries_b + self._evaluator.model_b.queries - asked_b,
+                "triggers": self.spent.triggers + int(said.triggers.sum()),
+            }
+        )
+        return said
+
+    def _tell(self, batch: Batch, whole: Evaluated, part: Batch, said: Evaluated) -> None:
+        """Tells the strategy of the whole batch, and archives what of it is not archived yet."""
+        is_new = self._is_new(part, said)
+        earlier = np.zeros(len(batch) - len(part), dtype=np.bool_)
+        with self.stopwatch.measure("selection"):
+            self._strategy.tell(
+                whole.outputs_a,
+                whole.outputs_b,
+                Divergences(whole.divergence, whole.triggers),
+                np.concatenate([earlier, is_new]),
+            )
+        self._generation += 1
+        self._keep(part, said, is_new, self._strategy.state)
+
+    def _archive_part(self, part: Batch, said: Evaluated, before: State) -> None:
+        self._keep(part, said, self._is_new(part, said), lambda: before)
+
+    def _is_new(self, part: Batch, said: Evaluated) -> NDArray[np.bool_]:
+        """Which triggers the archive lacks, and will be given: of equal images, the first."""
+        is_new = np.zeros(len(part), dtype=np.bool_)
+        rows = np.flatnonzero(said.triggers)
+        if not len(rows):
+            return is_new
+        with self.stopwatch.measure("archive"):
+            ids = image_ids(part.images[rows])
+            first = np.zeros(len(ids), dtype=np.bool_)
+            first[np.unique(ids, return_index=True)[1]] = True
+            is_new[rows[first & ~self._archive.contains(ids)]] = True
+        if self._admit is not None and is_new.any():
+            with self.stopwatch.measure("diversity"):
+                is_new[is_new] = self._admit(part.images[is_new])
+        return is_new
+
+    def _keep(self, part: Batch, said: Evaluated, is_new: NDArray[np.bool_], state: Callable[[], State]) -> None:
+        """Triggers and checkpoint are committed together; without a trigger, now and then."""
+        count = int(is_new.sum())
+        evaluated_before = self.spent.evaluations - len(part)
+        self.spent = self.spent.model_copy(update={"unique": self.spent.unique + count})
+        if not count and self._begun is None and self._quiet + 1 < QUIET_BATCHES:
+            self._quiet += 1
+            return
+        self._quiet = 0
+        with self.stopwatch.measure("archive"):
+            checkpoint = self._checkpoint(state())
+            if count:
+                rows = np.flatnonzero(is_new)
+                self._archive.add(self._found(part, said, rows, evaluated_before), checkpoint)
+            else:
+                self._archive.save_checkpoint(checkpoint)
+        if self._evaluator.divergence.task == "classification":
+            self._count(said, is_new)
+
+    def _found(self, part: Batch, said: Evaluated, rows: NDArray[np.int64], before: int) -> TriggerBatch:
+        classes = self._evaluator.divergence.task == "classification"
+        count = len(rows)
+        # Confirmations come after the batch: they count from the next one on.
+        asked = rows + 1
+        start_a, start_b = self.spent.queries_a - len(part), self.spent.queries_b - len(part)
+        return TriggerBatch(
+            images=part.images[rows],
+            outputs_a=said.outputs_a[rows],
+            outputs_b=said.outputs_b[rows],
+            label_a=said.outputs_a[rows].argmax(axis=1) if classes else None,
+            label_b=said.outputs_b[rows].argmax(axis=1) if classes else None,
+            divergence=said.divergence[rows],
+            evaluation=before + asked,
+            generation=np.full(count, self._generation + (self._begun is not None), dtype=np.int64),
+            seconds=np.full(count, self.spent.seconds),
+            queries_a=start_a + asked,
+            queries_b=start_b + asked,
+            latents=None if part.latents is None else part.latents[rows],
+            classes=None if part.classes is None else part.classes[rows],
+            seed_index=None if part.seed_index is None else part.seed_index[rows],
+            # Evaluations count from 0 in a batch, and from 1 in the archive, where 0 is none.
+            parent=None if part.parent is None else part.parent[rows] + 1,
+        )
+
+    def _count(self, said: Evaluated, is_new: NDArray[np.bool_]) -> None:
+        labels = zip(said.outputs_a[is_new].argmax(axis=1), said.outputs_b[is_new].argmax(axis=1), strict=True)
+        for a, b in labels:
+            cell = (int(a), int(b))
+            self.disagreement[cell] = self.disagreement.get(cell, 0) + 1
+
+    def _checkpoint(self, state: State) -> dict[str, bytes]:
+        begun = {} if self._begun is None else self._begun.to_state()
+        return pack(self.spent, {**state, **begun}, {"generation": self._generation})
+
+    @property
+    def clocked(self) -> float:
+        """Seconds of this process's part of the search, as the stopwatch sees them."""
+        return self.spent.seconds - self._clock_before
+
+    def _seconds(self) -> float:
+        return self._clock_before + perf_counter() - self._clock_start

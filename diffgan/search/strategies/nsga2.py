@@ -1,0 +1,249 @@
+"""NSGA-II over a generator's latents, for divergence and diversity, by ask and tell on plain arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgan.errors import UsageError
+from diffgan.images import ByteImages
+from diffgan.search.collapse import CollapseMeter, balanced, cells_of
+from diffgan.search.diversity import Diversity
+from diffgan.search.refits import Refits
+from diffgan.search.strategies.breeding import Brood, Genome, breed, fresh
+from diffgan.search.strategies.nsga2_settings import SMALLEST, Nsga2Settings
+from diffgan.search.strategies.population import NO_CELL, Population, fingerprints, first_of_each
+from diffgan.search.strategies.protocol import Batch, State, StrategySetup
+from diffgan.search.strategies.randomness import pack_generator, seeded, unpack_generator
+from diffgan.search.strategies.settings import read_strategy_settings
+from diffgan.search.strategies.survival import best_first, crowding_distances, front_ranks, tournament
+
+if TYPE_CHECKING:
+    from diffgan.search.divergence import Divergences
+
+
+class Nsga2:
+    """The genetic search.
+
+    Args:
+        setup: with a generator.
+        settings: see there.
+        name: the strategy's.
+        divergence: whether divergence is an objective.
+        diversity: whether diversity is.
+        refits: where clusters are found anew; see `Diversity`.
+    """
+
+    def __init__(
+        self,
+        setup: StrategySetup,
+        settings: Nsga2Settings,
+        *,
+        name: str = "nsga2",
+        divergence: bool = True,
+        diversity: bool = True,
+        refits: Refits | None = None,
+    ) -> None:
+        self.name = name
+        self._settings = settings
+        self._generator = setup.required_generator(name)
+        self._prior = settings.box(self._generator.prior)
+        self._genome = Genome(self._generator.latent, self._prior.bounds, self._generator.classes)
+        self._batch_size = setup.batch_size
+        self._rng = seeded(setup.seed, name)
+        self._weights = np.array([divergence, diversity], dtype=np.float64)
+        self._stopwatch = setup.stopwatch
+        self._diversity = (
+            Diversity(setup.images, seed=setup.seed, settings=settings.diversity, refits=refits, recall=setup.recall)
+            if diversity
+            else None
+        )
+        self._has_cells = setup.divergence is None or setup.divergence.task == "classification"
+        self._collapse = CollapseMeter()
+        self._parents = Population.empty(self._genome.genes)
+        self._crowding = np.empty(0)
+        self._children = Population.empty(self._genome.genes)
+        self._evaluations, self._generation, self._dropped = 0, 0, 0
+        #: Whether clusters have changed since the diversities of the population were measured.
+        self._stale = False
+        self._asked: tuple[Brood, Batch] | None = None
+
+    def warm_up(self) -> None:
+        """Compiles and starts what refits need."""
+        if self._diversity is not None:
+            self._diversity.warm_up()
+
+    def close(self) -> None:
+        """Ends what refits run in."""
+        if self._diversity is not None:
+            self._diversity.close()
+
+    def ask(self) -> Batch:
+        """The next children, or members of the first generation."""
+        if self._asked is None:
+            brood = self._next_brood()
+            classes = None if self._genome.classes is None else brood.classes
+            latents, images = self._shown(brood.points, classes)
+            self._asked = brood, Batch(images, latents, classes, parent=brood.parent)
+        return self._asked[1]
+
+    def tell(
+        self,
+        outputs_a: NDArray[np.float32],
+        outputs_b: NDArray[np.float32],
+        divergences: Divergences,
+        is_new: NDArray[np.bool_],
+    ) -> None:
+        """Takes the answers in; after the last of a generation, the fittest survive."""
+        if self._asked is None:
+            raise UsageError(f"The strategy {self.name} was told of images that it did not give: ask first.")
+        brood, batch = self._asked
+        self._asked = None
+        cells = np.full(len(batch), NO_CELL, dtype=np.int64)
+        if self._has_cells:
+            cells[divergences.triggers] = cells_of(outputs_a[divergences.triggers], outputs_b[divergences.triggers])
+            self._collapse.observe(cells[is_new])
+        told = Population(
+            points=brood.points,
+            classes=brood.classes,
+            divergence=divergences.amount,
+            diversity=self._scores(batch.images),
+            cell=cells,
+            evaluation=np.arange(self._evaluations, self._evaluations + len(batch), dtype=np.int64),
+            matings=np.zeros(len(batch), dtype=np.int64),
+            fingerprint=fingerprints(batch.images),
+            known=divergences.triggers & ~is_new,
+        )
+        self._evaluations += len(batch)
+        self._advance(batch.images[is_new])
+        self._children = self._children.joined(told) if len(self._children) else told
+        if len(self._children) >= self._generation_size:
+            self._survive()
+
+    def state(self) -> State:
+        """Population, random generator, counters, clusters."""
+        counters = [self._evaluations, self._generation, self._dropped, self._stale]
+        diversity = {} if self._diversity is None else self._diversity.state()
+        return {
+            "rng": pack_generator(self._rng),
+            "counters": np.array(counters, dtype=np.int64),
+            "crowding": self._crowding,
+            **self._parents.to_state("parents/"),
+            **self._children.to_state("children/"),
+            **self._collapse.state(),
+            **{f"diversity/{name}": array for name, array in diversity.items()},
+        }
+
+    def restore(self, state: State) -> None:
+        """Goes on from there."""
+        self._asked = None
+        unpack_generator(self._rng, state["rng"])
+        self._evaluations, self._generation, self._dropped, stale = state["counters"].tolist()
+        self._stale = bool(stale)
+        self._crowding = state["crowding"]
+        self._parents = Population.from_state(state, "parents/")
+        self._children = Population.from_state(state, "children/")
+        self._collapse.restore(state)
+        if self._diversity is not None:
+            prefix = "diversity/"
+            own = {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
+            self._diversity.restore(own)
+
+    def facts(self) -> dict[str, Any]:
+        """Where the search stands."""
+        figures: dict[str, Any] = {
+            "generation": self._generation,
+            "population": len(self._parents),
+            "duplicates": self._dropped,
+        }
+        if self._diversity is not None:
+            figures["clusters"] = self._diversity.clusters
+        if self._has_cells:
+            figures["cells"] = self._collapse.cells
+            figures["largest_cell_share"] = round(self._collapse.largest_share, 4)
+            figures["largest_recent_cell_share"] = round(self._collapse.largest_recent_share, 4)
+        return figures
+
+    @property
+    def _generation_size(self) -> int:
+        return self._settings.children if self._generation else self._settings.population
+
+    def _next_brood(self) -> Brood:
+        count = min(self._batch_size, self._generation_size - len(self._children))
+        new = count if not self._generation else round(self._settings.fresh * count)
+        drawn = fresh(new, self._genome, self._rng)
+        if new == count:
+            return drawn
+        pairs = -(-(count - new) // 2)
+        rows = tournament(self._objectives(self._parents), self._crowding, 2 * pairs, self._rng)
+        self._parents = self._parents.mated(rows)
+        bred = breed(self._parents, rows[:pairs], rows[pairs:], self._rng, genome=self._genome, settings=self._settings)
+        return bred.first(count - new).joined(drawn)
+
+    def _shown(
+        self, points: NDArray[np.float32], classes: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.float32], ByteImages]:
+        latents = self._prior.to_latents(points.astype(np.float64))
+        return latents, self._generator.images(latents, classes)
+
+    def _scores(self, images: ByteImages) -> NDArray[np.float64]:
+        if self._diversity is None:
+            return np.zeros(len(images))
+        with self._stopwatch.measure("diversity"):
+            return self._diversity.scores(images)
+
+    def _objectives(self, population: Population) -> NDArray[np.float64]:
+        return population.objectives * self._weights
+
+    def _advance(self, found: ByteImages) -> None:
+        if self._diversity is None:
+            return
+        before = self._diversity.representatives
+        with self._stopwatch.measure("diversity"):
+            self._diversity.observe(found)
+            self._diversity.advance(self._evaluations)
+        self._stale |= self._diversity.representatives is not before
+
+    def _survive(self) -> None:
+        everybody = self._parents.joined(self._children)
+        allowed = first_of_each(everybody.fingerprint)
+        self._dropped += int(len(allowed) - allowed.sum())
+        if self._settings.drop_known:
+            allowed &= ~everybody.known
+        if allowed.sum() >= SMALLEST:
+            everybody = everybody.take(np.flatnonzero(allowed))
+        if self._stale:
+            everybody = self._rescored(everybody)
+        objectives = self._objectives(everybody)
+        ranks = front_ranks(objectives)
+        crowding = crowding_distances(objectives, ranks)
+        order = self._survivors(everybody, ranks, crowding)
+        self._parents, self._crowding = everybody.take(order), crowding[order]
+        self._children = Population.empty(self._genome.genes)
+        self._generation += 1
+
+    def _survivors(
+        self, everybody: Population, ranks: NDArray[np.int64], crowding: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Who survives, of all; the retired only where there are too few others, and no cell beyond its quota."""
+        order = best_first(ranks, crowding, self._rng)
+        if self._settings.retire:
+            retired = everybody.matings[order] >= self._settings.retire
+            order = np.concatenate([order[~retired], order[retired]])
+        room = self._settings.population
+        if self._settings.cell_share == 1:
+            return order[:room]
+        quota = max(1, round(self._settings.cell_share * room))
+        return order[balanced(everybody.cell[order], room, quota)]
+
+    def _rescored(self, everybody: Population) -> Population:
+        self._stale = False
+        classes = None if self._genome.classes is None else everybody.classes
+        return everybody.rescored(self._scores(self._shown(everybody.points, classes)[1]))
+
+
+def build_nsga2(setup: StrategySetup) -> Nsga2:
+    """See `Nsga2`."""
+    return Nsga2(setup, read_strategy_settings(Nsga2Settings, setup.settings, "nsga2"))

@@ -1,0 +1,88 @@
+"""What can be set of NSGA-II: the `search` section of a configuration."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+
+from diffgan.generators.priors import Prior, UniformPrior
+from diffgan.search.diversity import DiversitySettings
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, strict=True)]
+
+_DIVERSITY = TypeAdapter(DiversitySettings)
+
+#: A generation needs two parents.
+SMALLEST = 2
+
+
+class Nsga2Settings(BaseModel):
+    """NSGA-II, and what keeps it from collapsing.
+
+    Attributes:
+        population: individuals that survive a generation, and those of the first.
+        offspring: children of a generation; as many as the population where left out.
+        crossover: the share of pairs that cross (SBX).
+        crossover_genes: the share of genes that cross in such a pair.
+        crossover_eta: SBX's distribution index: the greater, the nearer children are to their parents.
+        mutation: the share of genes that mutate (polynomial mutation).
+        mutation_eta: its distribution index: the greater, the smaller the steps.
+        class_mutation: the share of children whose class is drawn anew, where the generator is conditional.
+        prior: where the first generation and fresh individuals come from, and what bounds the search:
+            the `generator`'s own, or `uniform`: -1 to 1 for each gene, whatever the generator was trained with.
+        fresh: the share of each generation that comes from the prior.
+        cell_share: the most that one cell (label of A, label of B) may hold of the population while triggers of other
+            cells are waiting; 1: all of it.
+        retire: so many matings, and an individual makes room for others; 0: never.
+        drop_known: whether triggers that the archive had already make room for others.
+        diversity: see `DiversitySettings`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    population: int = Field(512, ge=SMALLEST, strict=True)
+    offspring: Count | None = None
+    crossover: Share = 0.9
+    crossover_genes: Share = 0.5
+    crossover_eta: float = Field(15.0, ge=0, le=1000)
+    mutation: Share = 0.1
+    mutation_eta: float = Field(20.0, ge=0, le=1000)
+    class_mutation: Share = 0.03
+    prior: Literal["generator", "uniform"] = "generator"
+    fresh: Share = 0.05
+    cell_share: float = Field(0.1, gt=0, le=1)
+    retire: int = Field(0, ge=0, strict=True)
+    drop_known: bool = True
+    diversity: DiversitySettings = DiversitySettings()
+
+    @field_validator("diversity", mode="before")
+    @classmethod
+    def _from_keys(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        # Its types are strict, so that a text is no number; only from JSON do they take keys at all.
+        try:
+            return _DIVERSITY.validate_json(json.dumps(value))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}") from error
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+
+    @model_validator(mode="after")
+    def _searches(self) -> Nsga2Settings:
+        if self.crossover == self.mutation == self.fresh == 0:
+            raise ValueError("with crossover, mutation and fresh all 0, every child is a copy; raise one of them")
+        return self
+
+    @property
+    def children(self) -> int:
+        """Of a generation after the first."""
+        return self.offspring or self.population
+
+    def box(self, prior: Prior) -> Prior:
+        """The prior that the search samples and stays within, for a generator with that prior."""
+        return prior if self.prior == "generator" else UniformPrior()

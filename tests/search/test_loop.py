@@ -1,0 +1,208 @@
+"""The search loop: budgets to the image, resumed equals uninterrupted, and what is archived is what the models saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diffgan.archive import Archive
+from diffgan.errors import ModelError, UsageError
+from diffgan.images import FloatImages, to_floats
+from diffgan.models import Classifier, load_classifier
+from diffgan.search.budgets import Budget
+from diffgan.search.divergence import divergence_named
+from diffgan.search.evaluation import Evaluator, margins
+from diffgan.search.loop import Moment, Search
+from diffgan.search.stopwatch import Stopwatch
+from diffgan.search.strategies.protocol import StrategySetup
+from diffgan.search.strategies.registry import build_strategy
+from tests.search.pairs import CLASSES, SPEC, generator, linear, pair
+
+NAMES = tuple(str(number) for number in range(CLASSES))
+STRATEGIES = ["random", "nsga2"]
+
+
+def setup(batch: int = 50) -> StrategySetup:
+    rng = np.random.default_rng(1)
+    return StrategySetup(
+        generator=generator(),
+        images=rng.integers(0, 256, (200, 8, 8, 1), dtype=np.uint8),
+        labels=np.arange(200) % CLASSES,
+        seed=3,
+        batch_size=batch,
+        divergence=divergence_named("euclidean"),
+    )
+
+
+def search(
+    archive: Archive, budget: Budget, *, strategy: str = "random", models: tuple[Classifier, Classifier] | None = None
+) -> Search:
+    evaluator = Evaluator(*(models or pair()), divergence_named("euclidean"))
+    return Search(build_strategy(strategy, setup()), evaluator, archive, budget, stopwatch=Stopwatch())
+
+
+def create(path: Path) -> Archive:
+    return Archive.create(path, SPEC, NAMES)
+
+
+def content(archive: Archive) -> dict[str, bytes]:
+    names = (
+        "ids",
+        "images",
+        "outputs_a",
+        "outputs_b",
+        "latents",
+        "evaluation",
+        "generation",
+        "divergence",
+        "queries_a",
+    )
+    return {name: archive.column(name).tobytes() for name in names}
+
+
+@pytest.mark.parametrize("limit", [1, 49, 50, 333])
+def test_evaluations_and_queries_are_met_exactly(tmp_path: Path, limit: int) -> None:
+    with create(tmp_path / "a.db") as archive:
+        one = search(archive, Budget(evaluations=limit))
+        assert one.run() == "evaluations"
+        assert one.spent.evaluations == limit
+    with create(tmp_path / "b.db") as archive:
+        two = search(archive, Budget(queries=2 * limit + 1))
+        assert two.run() == "queries"
+        assert 2 * limit - 2 <= two.spent.queries_a + two.spent.queries_b <= 2 * limit + 2
+
+
+def test_a_search_without_an_end_is_refused(tmp_path: Path) -> None:
+    with create(tmp_path / "a.db") as archive, pytest.raises(UsageError, match="no end"):
+        search(archive, Budget())
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_same_seed_gives_the_same_archive(tmp_path: Path, strategy: str) -> None:
+    made = []
+    for name in ("one", "two"):
+        with create(tmp_path / f"{name}.db") as archive:
+            search(archive, Budget(evaluations=700), strategy=strategy).run()
+            assert archive.count() > 20
+            made.append(content(archive))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("stop_at", [50, 250, 600])
+def test_resumed_equals_uninterrupted(tmp_path: Path, strategy: str, stop_at: int) -> None:
+    with create(tmp_path / "whole.db") as archive:
+        search(archive, Budget(evaluations=800), strategy=strategy).run()
+        whole = content(archive)
+    with create(tmp_path / "parts.db") as archive:
+        first = search(archive, Budget(evaluations=800), strategy=strategy)
+
+        def stop(moment: Moment) -> None:
+            if moment.spent.evaluations >= stop_at:
+                first.stop()
+
+        assert first.run(stop) == "stopped"
+        second = search(archive, Budget(evaluations=800), strategy=strategy)
+        assert second.restore()
+        assert second.spent.evaluations == first.spent.evaluations
+        assert second.run() == "evaluations"
+        assert content(archive) == whole
+        assert second.spent.evaluations == 800
+
+
+def test_more_evaluations_later_are_the_same_as_at_once(tmp_path: Path) -> None:
+    with create(tmp_path / "whole.db") as archive:
+        search(archive, Budget(evaluations=500), strategy="nsga2").run()
+        whole = content(archive)
+    with create(tmp_path / "parts.db") as archive:
+        for limit in (130, 131, 333, 500):
+            part = search(archive, Budget(evaluations=limit), strategy="nsga2")
+            part.restore()
+            part.run()
+            assert part.spent.evaluations == limit
+            # A disagreement by a hair is asked again.
+            assert limit <= part.spent.queries_a <= limit + 3
+        assert content(archive) == whole
+
+
+@pytest.mark.parametrize("batch", [1, 7, 512])
+def test_every_archived_trigger_triggers_again(tmp_path: Path, batch: int) -> None:
+    with create(tmp_path / "a.db") as archive:
+        search(archive, Budget(evaluations=2000)).run()
+        images = archive.column("images")
+        stored = archive.column("label_a"), archive.column("label_b")
+    assert len(images) > 50
+    for model, labels in zip(pair(), stored, strict=True):
+        floats = to_floats(images)
+        again = np.concatenate([model.predict(floats[at : at + batch]) for at in range(0, len(floats), batch)])
+        assert np.array_equal(again.argmax(axis=1), labels)
+    assert (stored[0] != stored[1]).all()
+
+
+def test_a_disagreement_by_a_hair_is_confirmed_alone() -> None:
+    calls: list[int] = []
+
+    def moody(images: FloatImages) -> np.ndarray:
+        """Leans to class 1 by a hair in company, and to class 0 alone."""
+        calls.append(len(images))
+        edge = 1e-5 if len(images) > 1 else -1e-5
+        return np.tile(np.array([[0.5 - edge, 0.5 + edge, 0, 0]], dtype=np.float32), (len(images), 1))
+
+    def calm(images: FloatImages) -> np.ndarray:
+        return np.tile(np.array([[0.9, 0.1, 0, 0]], dtype=np.float32), (len(images), 1))
+
+    models = load_classifier(moody, spec=SPEC, name="moody"), load_classifier(calm, spec=SPEC, name="calm")
+    calls.clear()
+    said = Evaluator(*models, divergence_named("euclidean")).evaluate(np.zeros((3, 8, 8, 1), dtype=np.uint8))
+    assert calls == [3, 1, 1, 1]
+    assert not said.triggers.any()
+
+
+def test_margins_are_the_first_less_the_second() -> None:
+    rows = np.array([[0.7, 0.1, 0.2], [0.5, 0.5, 0.0]], dtype=np.float32)
+    assert margins(rows) == pytest.approx([0.5, 0.0])
+    assert margins(np.ones((2, 1), dtype=np.float32)).tolist() == [1, 1]
+
+
+def test_a_pair_that_never_disagrees_ends_with_an_empty_archive(tmp_path: Path) -> None:
+    with create(tmp_path / "a.db") as archive:
+        one = search(archive, Budget(evaluations=400), models=pair(noise=0.0), strategy="nsga2")
+        assert one.run() == "evaluations"
+        assert archive.count() == 0
+        assert one.spent.unique == 0
+        again = search(archive, Budget(evaluations=500), models=pair(noise=0.0), strategy="nsga2")
+        assert again.restore()
+        assert again.spent.evaluations == 400
+
+
+def test_a_model_that_fails_in_mid_search_leaves_what_was_found(tmp_path: Path) -> None:
+    answer, calls = linear(1), 0
+
+    def failing(images: FloatImages) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        if calls > 8:
+            raise RuntimeError("out of order")
+        return answer(images)
+
+    models = load_classifier(failing, spec=SPEC, name="failing"), pair()[1]
+    with create(tmp_path / "a.db") as archive:
+        one = search(archive, Budget(evaluations=5000), models=models)
+        with pytest.raises(ModelError, match="out of order"):
+            one.run()
+        found = archive.count()
+        assert found > 0
+        again = search(archive, Budget(evaluations=800))
+        assert again.restore()
+        again.run()
+        assert archive.count() > found
+
+
+def test_triggers_end_it(tmp_path: Path) -> None:
+    with create(tmp_path / "a.db") as archive:
+        one = search(archive, Budget(triggers=30))
+        assert one.run() == "triggers"
+        assert 30 <= archive.count() <= 30 + 50
+        assert sum(one.disagreement.values()) == archive.count() == one.spent.unique

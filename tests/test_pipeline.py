@@ -1,0 +1,190 @@
+"""compare(): from data and models to a run's folder, its refusals, and going on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diffgan
+from diffgan.datasets import Dataset, load_dataset
+from diffgan.errors import DiffganError
+from diffgan.gan_training.settings import TrainingSettings
+from diffgan.gan_training.training import Training
+from diffgan.pipeline import Comparison, Silent, compare
+from tests.search.pairs import linear
+
+SMALL = TrainingSettings(steps=300, width=4, discriminator_width=8, batch=16, latent=8)
+
+
+def ten(seed: int, noise: float) -> Any:
+    """A model of ten classes."""
+    weights = np.random.default_rng(0).normal(size=(64, 10))
+    weights = weights + noise * np.random.default_rng(seed).normal(size=weights.shape)
+
+    def predict(images: np.ndarray) -> np.ndarray:
+        logits = 3 * (images.reshape(len(images), -1) @ weights)
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True), dtype=np.float32)
+
+    return predict
+
+
+@pytest.fixture(scope="module")
+def digits() -> Dataset:
+    return load_dataset("digits:test")
+
+
+@pytest.fixture(scope="module")
+def gan(tmp_path_factory: pytest.TempPathFactory, digits: Dataset) -> Path:
+    folder = tmp_path_factory.mktemp("gan") / "g"
+    Training(digits, SMALL, folder).run()
+    return folder
+
+
+def go(gan: Path, out: Path, noise: float = 0.3, **wanted: Any) -> Comparison:
+    asked: dict[str, Any] = {
+        "data": "digits:test",
+        "evaluations": 1500,
+        "strategy": "random",
+        "generator": gan,
+        "out": out,
+    } | wanted
+    return compare(ten(1, 0.0), ten(2, noise), **asked)
+
+
+def test_a_run_leaves_its_folder(gan: Path, tmp_path: Path) -> None:
+    made = go(gan, tmp_path / "run", seed=4)
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"archive.db", "config.yaml", "environment.json", "summary.json"} <= names
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary == made.summary
+    assert summary["evaluations"] == 1500
+    assert summary["seed"] == 4
+    assert summary["queries"] == {"a": 1500, "b": 1500}
+    assert summary["kept"] == summary["unique"] > 0
+    assert sum(sum(row.values()) for row in summary["disagreement"].values()) == summary["unique"]
+    assert sum(summary["time_share"].values()) == pytest.approx(1, abs=0.01)
+    with made.archive() as archive:
+        assert archive.count() == summary["unique"]
+
+
+def test_it_is_the_packages_own_function() -> None:
+    assert diffgan.compare is compare
+
+
+def test_going_on_with_a_larger_budget_is_one_long_run(gan: Path, tmp_path: Path) -> None:
+    whole = go(gan, tmp_path / "whole", evaluations=2000)
+    go(gan, tmp_path / "parts", evaluations=700)
+    parts = go(gan, tmp_path / "parts", evaluations=2000, resume=True)
+    for one, other in zip(whole.archive().batches(), parts.archive().batches(), strict=True):
+        assert np.array_equal(one.ids, other.ids)
+        assert np.array_equal(one.evaluation, other.evaluation)
+    assert parts.summary["evaluations"] == 2000
+
+
+def test_going_on_otherwise_shows_the_difference(gan: Path, tmp_path: Path) -> None:
+    go(gan, tmp_path / "run")
+    with pytest.raises(DiffganError, match="seed was 0, is 1"):
+        go(gan, tmp_path / "run", resume=True, seed=1)
+    with pytest.raises(DiffganError, match=r"strategy\.name was random, is nsga2"):
+        go(gan, tmp_path / "run", resume=True, strategy="nsga2")
+    with pytest.raises(DiffganError, match="not empty"):
+        go(gan, tmp_path / "run")
+    with pytest.raises(DiffganError, match="no run to go on with"):
+        go(gan, tmp_path / "none", resume=True)
+
+
+def test_near_duplicates_are_kept_out(gan: Path, tmp_path: Path) -> None:
+    free = go(gan, tmp_path / "free")
+    apart = go(gan, tmp_path / "apart", min_distance=0.1)
+    assert 0 < apart.summary["unique"] < free.summary["unique"]
+    with apart.archive() as archive:
+        images = archive.column("images").reshape(apart.summary["unique"], -1).astype(np.float64)
+    unit = images / np.linalg.norm(images, axis=1, keepdims=True)
+    likeness = unit @ unit.T - 2 * np.eye(len(unit))
+    assert 1 - likeness.max() > 0.1 - 1e-6
+
+
+def test_a_pair_that_never_disagrees_is_no_failure(gan: Path, tmp_path: Path) -> None:
+    made = go(gan, tmp_path / "run", noise=0.0)
+    assert made.summary["unique"] == 0
+    assert made.summary["disagreement"] == {}
+
+
+def test_a_pair_that_always_disagrees_is_no_failure(gan: Path, tmp_path: Path) -> None:
+    def inverse(images: np.ndarray) -> np.ndarray:
+        return np.asarray(ten(1, 0.0)(images)[:, ::-1])
+
+    made = compare(
+        ten(1, 0.0),
+        inverse,
+        data="digits:test",
+        generator=gan,
+        out=tmp_path / "run",
+        evaluations=600,
+        strategy="random",
+    )
+    assert made.summary["triggers"] == 600
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"evaluations": 0}, "more than 0"),
+        ({"evaluations": None, "budget": "soon"}, "budget"),
+        ({"evaluations": None, "budget": "0s"}, "0"),
+        ({"strategy": "best"}, "no strategy 'best'"),
+        ({"divergence": "far"}, "far"),
+        ({"divergence": "absolute"}, "threshold"),
+        ({"divergence": "absolute:x"}, "no number"),
+        ({"divergence": "absolute:0.5"}, "regression"),
+        ({"min_distance": 2.0}, "min-distance"),
+        ({"data": "nowhere.npz"}, "nowhere"),
+    ],
+)
+def test_what_does_not_fit_says_why(gan: Path, tmp_path: Path, wanted: dict[str, Any], message: str) -> None:
+    with pytest.raises(DiffganError, match=message):
+        go(gan, tmp_path / "run", **wanted)
+
+
+def test_models_of_other_classes_are_refused(gan: Path, tmp_path: Path) -> None:
+    with pytest.raises(DiffganError, match=r"10 classes and .* 4"):
+        compare(ten(1, 0.0), linear(1), data="digits:test", generator=gan, out=tmp_path / "run", evaluations=10)
+
+
+def test_a_generator_of_other_images_is_refused(gan: Path, tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (300, 9, 9, 1), dtype=np.uint8)
+    data = Dataset.checked("other", images, np.arange(300) % 10)
+
+    def of_nine(images: np.ndarray) -> np.ndarray:
+        return np.full((len(images), 10), 0.1, dtype=np.float32)
+
+    with pytest.raises(DiffganError, match="1×8×8, but other has 1×9×9"):
+        compare(of_nine, of_nine, data=data, generator=gan, out=tmp_path / "run", evaluations=10)
+
+
+def test_a_generator_is_trained_once_and_then_reused(tmp_path: Path) -> None:
+    path = tmp_path / "quick.yaml"
+    path.write_text("gan: {steps: 20, width: 4, discriminator_width: 4, latent: 8}\n")
+    notes: list[str] = []
+
+    class Listening(Silent):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
+    for name in ("one", "two"):
+        compare(
+            ten(1, 0.0),
+            ten(2, 0.3),
+            data="digits:test",
+            config=str(path),
+            out=tmp_path / name,
+            evaluations=100,
+            strategy="random",
+            watcher=Listening(),
+        )
+    assert [note.startswith("Using the generator trained earlier on digits:test") for note in notes] == [True]
