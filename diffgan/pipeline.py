@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor
 
+from diffgan import configs
 from diffgan.archive import Archive
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.durations import parse_duration
@@ -173,39 +174,29 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
             check_labels_known(model, dataset.classes, dataset.name)
     generator = _generator(wanted, dataset, watcher)
     folder = _folder(wanted, dataset, models, generator)
-    stopwatch = Stopwatch()
-    setup = StrategySetup(
-        generator=_timed(generator, stopwatch),
-        images=dataset.images,
-        labels=dataset.labels,
-        seed=wanted.seed,
-        settings=wanted.settings,
-        batch_size=wanted.batch,
-        divergence=divergence,
-        stopwatch=stopwatch,
-    )
-    strategy = build_strategy(wanted.strategy, setup)
     with _archive(folder, dataset, resume=wanted.resume) as archive:
+        setup = _setup(wanted, dataset, generator, divergence, archive)
+        strategy = build_strategy(wanted.strategy, setup)
         search = Search(
             strategy,
             Evaluator(*models, divergence),
             archive,
             wanted.budget,
-            stopwatch=stopwatch,
+            stopwatch=setup.stopwatch,
             admit=_admit(wanted.min_distance, archive),
         )
         if wanted.resume:
             search.restore()
-        _warm_up(generator, models, strategy, wanted.batch)
-        preparation = perf_counter() - started
-        ended = "failed"
+        ended, preparation = "failed", 0.0
         try:
+            _warm_up(generator, models, strategy, wanted.batch)
+            preparation = perf_counter() - started
             with watcher.searching(search, dataset.classes) as watch:
                 ended = search.run(watch)
         finally:
-            summary = summarise(
-                search, strategy, archive, wanted, models, dataset, preparation=preparation, ended=ended
-            )
+            strategy.close()
+            facts = {"preparation_seconds": round(preparation, 3), "ended_by": ended}
+            summary = summarise(search, strategy, archive, wanted, models, dataset) | facts
             folder.write_summary(summary)
     return Comparison(folder.path, summary)
 
@@ -309,6 +300,24 @@ def _timed(generator: Generator, stopwatch: Stopwatch) -> Generator:
     return replace(generator, network=network)
 
 
+def _setup(
+    wanted: Wanted, dataset: Dataset, generator: Generator, divergence: Divergence, archive: Archive
+) -> StrategySetup:
+    stopwatch = Stopwatch()
+    configured = {} if wanted.config is None else configs.read_named(wanted.config).get("search") or {}
+    return StrategySetup(
+        generator=_timed(generator, stopwatch),
+        images=dataset.images,
+        labels=dataset.labels,
+        seed=wanted.seed,
+        settings={**configured, **wanted.settings},
+        batch_size=wanted.batch,
+        divergence=divergence,
+        recall=lambda places: archive.images_at(places + 1),
+        stopwatch=stopwatch,
+    )
+
+
 def _warm_up(generator: Generator, models: tuple[Classifier, Classifier], strategy: Strategy, batch: int) -> None:
     """What is slow the first time only is done before the search clock starts; no random draw of the search is used."""
     rng = np.random.default_rng(0)
@@ -318,9 +327,7 @@ def _warm_up(generator: Generator, models: tuple[Classifier, Classifier], strate
         # Calls of an endpoint may cost money.
         if "://" not in model.source:
             model.predict(to_floats(images))
-    prepare = getattr(strategy, "warm_up", None)
-    if prepare is not None:
-        prepare()
+    strategy.warm_up()
 
 
 def summarise(
@@ -330,9 +337,6 @@ def summarise(
     wanted: Wanted,
     models: tuple[Classifier, Classifier],
     dataset: Dataset,
-    *,
-    preparation: float,
-    ended: str,
 ) -> Summary:
     """What a run has come to, as its `summary.json` holds it."""
     spent = search.spent
@@ -342,9 +346,7 @@ def summarise(
         "data": dataset.name,
         "strategy": wanted.strategy,
         "seed": wanted.seed,
-        "ended_by": ended,
         "seconds": round(spent.seconds, 3),
-        "preparation_seconds": round(preparation, 3),
         "evaluations": spent.evaluations,
         "queries": {"a": spent.queries_a, "b": spent.queries_b},
         "triggers": spent.triggers,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
 
 from diffgan import configs
@@ -69,7 +67,7 @@ def read_settings(config: str | None, data: str) -> TrainingSettings:
     """
     name = data.partition(":")[0]
     own = configs.read(name) if name in configs.names() else {}
-    chosen = {} if config is None else _read(config)
+    chosen = {} if config is None else configs.read_named(config)
     origin = config or name
     gan = _section(own, name) | _section(chosen, origin)
     augmentation = chosen.get("augmentation", own.get("augmentation"))
@@ -87,21 +85,3 @@ def _section(content: dict[str, Any], origin: str) -> dict[str, Any]:
     if not isinstance(gan, dict):
         raise UsageError(f"{origin}: gan holds a {type(gan).__name__}; expected KEY: VALUE lines.")
     return gan
-
-
-def _read(config: str) -> dict[str, Any]:
-    return _read_file(Path(config)) if Path(config).suffix in (".yaml", ".yml") else configs.read(config)
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        known = ", ".join(configs.names())
-        raise UsageError(f"There is no configuration {path}: give a YAML file, or one of {known}.") from None
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UsageError(f"{path} cannot be read as YAML ({reason}): write KEY: VALUE lines.") from error
-    if not isinstance(content, dict):
-        raise UsageError(f"{path} holds a {type(content).__name__}; expected KEY: VALUE lines.")
-    return content

@@ -99,6 +99,17 @@ def rows_by_id(source: Source, columns: Sequence[Column], ids: Sequence[int]) ->
         return [source.connection.execute(sql, (number,)).fetchone() for number in ids]
 
 
+def rows_by_number(source: Source, columns: Sequence[Column], numbers: Sequence[int]) -> list[tuple[Any, ...] | None]:
+    """The rows with these places in the order of discovery; None where the archive has none.
+
+    Raises:
+        ArchiveError: the file cannot be read.
+    """
+    sql = f"SELECT {_listed(columns)} FROM {source_of(columns)} WHERE number = ?"
+    with telling("read the archive", source.path):
+        return [source.connection.execute(sql, (number,)).fetchone() for number in numbers]
+
+
 def arrays(source: Source, columns: Sequence[Column], rows: Sequence[tuple[Any, ...]]) -> Arrays:
     """The rows, turned into columns.
 

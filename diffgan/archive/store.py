@@ -22,7 +22,7 @@ from diffgan.archive.layout import Layout, read_layout, write_layout
 from diffgan.archive.records import StoredTriggers, TriggerBatch
 from diffgan.archive.verdicts import Verdicts
 from diffgan.errors import DataError
-from diffgan.images import ImageSpec, hex_id, id_from_hex, image_ids
+from diffgan.images import ByteImages, ImageSpec, hex_id, id_from_hex, image_ids
 
 
 class Archive:
@@ -187,6 +187,21 @@ class Archive:
             if row is None:
                 raise DataError(f"{self.path} has no trigger {hex_id(number)}: copy the id from its report.")
         return _stored(reading.arrays(source, columns.ALL, [row for row in rows if row]))
+
+    def images_at(self, numbers: Sequence[int] | NDArray[np.int64]) -> ByteImages:
+        """The images with these places in the order of discovery, from 1.
+
+        Raises:
+            DataError: there are not so many triggers.
+            ArchiveError: the file cannot be read.
+        """
+        wanted, source, image = [int(number) for number in numbers], self._fresh_source(), [_column("images")]
+        rows = reading.rows_by_number(source, image, wanted)
+        for number, row in zip(wanted, rows, strict=True):
+            if row is None:
+                raise DataError(f"{self.path} has no trigger number {number}: there are {self.count()}.")
+        images: ByteImages = reading.arrays(source, image, [row for row in rows if row])["images"]
+        return images
 
     def lookup(self, hex_digits: str) -> StoredTriggers:
         """The one trigger with this id.

@@ -93,7 +93,7 @@ def find_representatives(images: ByteImages, *, seed: int, settings: ClusterSett
     Returns:
         Places in `images`, ascending.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     if len(images) < FEWEST:
         return np.empty(0, dtype=np.int64)

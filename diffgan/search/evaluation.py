@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from diffgan.search.divergence import Divergence
 #: disagreement is confirmed alone before it counts; where they still are as near as rounding, it does not count.
 NEAR, TIED = 1e-4, 1e-6
 
-_PREFIX = "begun/"
+_PREFIX, _NEW = "begun/", "is_new"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +38,48 @@ class Evaluated:
     def __len__(self) -> int:
         return len(self.triggers)
 
-    def to_state(self) -> dict[str, NDArray[Any]]:
-        """As arrays for a checkpoint."""
-        return {_PREFIX + field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, NDArray[Any]]) -> Self | None:
-        """What `to_state` gave; None of none."""
-        return cls(**{name.removeprefix(_PREFIX): array for name, array in arrays.items()}) if arrays else None
-
 
 def joined(first: Evaluated, second: Evaluated) -> Evaluated:
     """The rows of both."""
-    return Evaluated(
-        **{
-            field.name: np.concatenate([getattr(first, field.name), getattr(second, field.name)])
-            for field in fields(Evaluated)
-        }
-    )
+    columns = {
+        field.name: np.concatenate([getattr(first, field.name), getattr(second, field.name)])
+        for field in fields(Evaluated)
+    }
+    return Evaluated(**columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """The first answers to a batch whose rest is not asked yet.
+
+    Attributes:
+        said: by both models.
+        is_new: which of them are triggers that the archive did not have.
+    """
+
+    said: Evaluated
+    is_new: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.said)
+
+    def with_more(self, said: Evaluated, is_new: NDArray[np.bool_]) -> Begun:
+        """These and the following ones."""
+        return Begun(joined(self.said, said), np.concatenate([self.is_new, is_new]))
+
+    def to_state(self) -> dict[str, NDArray[Any]]:
+        """As arrays for a checkpoint."""
+        columns = {_PREFIX + field.name: getattr(self.said, field.name) for field in fields(Evaluated)}
+        return {**columns, _PREFIX + _NEW: self.is_new}
+
+    @classmethod
+    def taken_from(cls, arrays: dict[str, NDArray[Any]]) -> Self | None:
+        """What `to_state` gave, taken out of the arrays of a checkpoint; None where it is not among them."""
+        ours = {name.removeprefix(_PREFIX): arrays.pop(name) for name in list(arrays) if name.startswith(_PREFIX)}
+        if not ours:
+            return None
+        is_new = ours.pop(_NEW)
+        return cls(Evaluated(**ours), is_new)
 
 
 class Evaluator:

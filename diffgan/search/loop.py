@@ -16,7 +16,7 @@ from diffgan.images import ByteImages, image_ids
 from diffgan.search.budgets import Budget, Spent
 from diffgan.search.checkpoint import pack, unpack
 from diffgan.search.divergence import Divergences
-from diffgan.search.evaluation import Evaluated, Evaluator, joined
+from diffgan.search.evaluation import Begun, Evaluated, Evaluator
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import Batch, State, Strategy
 
@@ -75,7 +75,7 @@ class Search:
         self._stopped = False
         self._generation, self._quiet = 0, 0
         #: The first answers to the next batch, where a counted limit cut it short.
-        self._begun: Evaluated | None = None
+        self._begun: Begun | None = None
         self._clock_before, self._clock_start = 0.0, 0.0
 
     def stop(self) -> None:
@@ -92,9 +92,7 @@ class Search:
         if not parts:
             return False
         self.spent, arrays, extra = unpack(parts)
-        self._begun = Evaluated.from_state(
-            {name: arrays.pop(name) for name in list(arrays) if name.startswith("begun/")}
-        )
+        self._begun = Begun.taken_from(arrays)
         self._strategy.restore(arrays)
         self._generation = int(extra["generation"])
         self.disagreement = {
@@ -141,12 +139,11 @@ class Search:
         said = self._evaluated(part.images)
         if stop < len(batch):
             assert before is not None
-            self._begun = said if self._begun is None else joined(self._begun, said)
-            self._archive_part(part, said, before)
+            is_new = self._is_new(part, said)
+            self._begun = Begun(said, is_new) if self._begun is None else self._begun.with_more(said, is_new)
+            self._keep(part, said, is_new, lambda: before)
             return
-        whole = said if self._begun is None else joined(self._begun, said)
-        self._begun = None
-        self._tell(batch, whole, part, said)
+        self._tell(part, said)
 
     def _evaluated(self, images: ByteImages) -> Evaluated:
         asked_a, asked_b = self._evaluator.model_a.queries, self._evaluator.model_b.queries
@@ -164,22 +161,16 @@ class Search:
         )
         return said
 
-    def _tell(self, batch: Batch, whole: Evaluated, part: Batch, said: Evaluated) -> None:
+    def _tell(self, part: Batch, said: Evaluated) -> None:
         """Tells the strategy of the whole batch, and archives what of it is not archived yet."""
         is_new = self._is_new(part, said)
-        earlier = np.zeros(len(batch) - len(part), dtype=np.bool_)
+        whole = Begun(said, is_new) if self._begun is None else self._begun.with_more(said, is_new)
+        self._begun = None
+        divergences = Divergences(whole.said.divergence, whole.said.triggers)
         with self.stopwatch.measure("selection"):
-            self._strategy.tell(
-                whole.outputs_a,
-                whole.outputs_b,
-                Divergences(whole.divergence, whole.triggers),
-                np.concatenate([earlier, is_new]),
-            )
+            self._strategy.tell(whole.said.outputs_a, whole.said.outputs_b, divergences, whole.is_new)
         self._generation += 1
         self._keep(part, said, is_new, self._strategy.state)
-
-    def _archive_part(self, part: Batch, said: Evaluated, before: State) -> None:
-        self._keep(part, said, self._is_new(part, said), lambda: before)
 
     def _is_new(self, part: Batch, said: Evaluated) -> NDArray[np.bool_]:
         """Which triggers the archive lacks, and will be given: of equal images, the first."""

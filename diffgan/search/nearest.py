@@ -22,7 +22,7 @@ class Nearest:
     """
 
     def __init__(self, others: ByteImages) -> None:
-        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+        from threadpoolctl import ThreadpoolController
 
         self._numpy = ThreadpoolController().select(user_api="blas")
         unit = directions(others)

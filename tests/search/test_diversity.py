@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
-from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_info
 
 from diffgan.errors import DataError, UsageError
 from diffgan.images import ByteImages
