@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from diffgan import __version__
+from diffgan._version import __version__
 from diffgan.drafts import replacing
 from diffgan.errors import ArchiveError, UsageError
 from diffgan.system import available_cores

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from diffgan import __version__
+from diffgan._version import __version__
 from diffgan.datasets import Dataset
 from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.alarms import Alarms
