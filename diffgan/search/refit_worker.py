@@ -40,12 +40,13 @@ def write_order(file: IO[bytes], ticket: int, images: ByteImages, seed: int, set
 def main() -> None:
     """Serves orders until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _step_back()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     orders: queue.SimpleQueue[tuple[dict[str, Any], ByteImages]] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, orders), daemon=True).start()
+    # The search waits for this, so it steps back only then: on a busy machine, compiling might take for ever.
     compile_fit()
+    _step_back()
     _answer(answers, {"ready": True})
     while True:
         head, images = orders.get()
@@ -58,7 +59,7 @@ def _step_back() -> None:
     holds up all of them. While the search waits for the fit, there is nothing to step back from.
     """
     if sys.platform != "win32":
-        os.nice(19)
+        os.nice(10)
 
 
 def _read(file: IO[bytes], orders: queue.SimpleQueue[tuple[dict[str, Any], ByteImages]]) -> None:
