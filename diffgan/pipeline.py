@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -20,7 +19,6 @@ from diffgan.durations import parse_duration
 from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.cached import cached_generator
 from diffgan.gan_training.settings import read_settings
-from diffgan.gan_training.training import Progress
 from diffgan.generators.generator import Generator, load_generator
 from diffgan.images import to_floats
 from diffgan.models.classifier import Classifier
@@ -32,50 +30,15 @@ from diffgan.search.budgets import Budget
 from diffgan.search.divergence import DEFAULT as DEFAULT_DIVERGENCE
 from diffgan.search.divergence import Divergence, divergence_named
 from diffgan.search.evaluation import Evaluator
-from diffgan.search.loop import Admit, Moment, Search
+from diffgan.search.loop import Admit, Search
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import DEFAULT_BATCH, Strategy, StrategySetup
 from diffgan.search.strategies.registry import build_strategy
 from diffgan.stats import Packing
+from diffgan.summaries import Summary, summarise
+from diffgan.watching import Silent, Watcher
 
 DEFAULT_SECONDS = 600.0
-
-#: The parts that a run's time is told by, beside `other`.
-TIME_PARTS = ("generator", "models", "diversity", "selection", "archive")
-
-Summary = dict[str, Any]
-
-
-class Watcher(Protocol):
-    """Is told how a run goes."""
-
-    def note(self, text: str) -> None:
-        """A remark, such as where the generator comes from."""
-        ...
-
-    def training(self) -> AbstractContextManager[Callable[[Progress], None]]:
-        """A generator is trained; what to call after each update."""
-        ...
-
-    def searching(self, search: Search, classes: tuple[str, ...]) -> AbstractContextManager[Callable[[Moment], None]]:
-        """The search begins; what to call after each batch. `search.stop()` ends it early."""
-        ...
-
-
-class Silent:
-    """A watcher that says nothing."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
-
-    def training(self) -> AbstractContextManager[Callable[[Progress], None]]:
-        """Nothing."""
-        return nullcontext(lambda _: None)
-
-    def searching(self, search: Search, classes: tuple[str, ...]) -> AbstractContextManager[Callable[[Moment], None]]:
-        """Nothing."""
-        del search, classes
-        return nullcontext(lambda _: None)
 
 
 @dataclass(frozen=True)
@@ -196,7 +159,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
         finally:
             strategy.close()
             facts = {"preparation_seconds": round(preparation, 3), "ended_by": ended}
-            summary = summarise(search, strategy, archive, wanted, models, dataset) | facts
+            summary = summarise(search, strategy, archive, models, dataset, seed=wanted.seed) | facts
             folder.write_summary(summary)
     return Comparison(folder.path, summary)
 
@@ -328,43 +291,3 @@ def _warm_up(generator: Generator, models: tuple[Classifier, Classifier], strate
         if "://" not in model.source:
             model.predict(to_floats(images))
     strategy.warm_up()
-
-
-def summarise(
-    search: Search,
-    strategy: Strategy,
-    archive: Archive,
-    wanted: Wanted,
-    models: tuple[Classifier, Classifier],
-    dataset: Dataset,
-) -> Summary:
-    """What a run has come to, as its `summary.json` holds it."""
-    spent = search.spent
-    names = dataset.classes
-    return {
-        "models": {place: model.name for place, model in zip("ab", models, strict=True)},
-        "data": dataset.name,
-        "strategy": wanted.strategy,
-        "seed": wanted.seed,
-        "seconds": round(spent.seconds, 3),
-        "evaluations": spent.evaluations,
-        "queries": {"a": spent.queries_a, "b": spent.queries_b},
-        "triggers": spent.triggers,
-        "unique": spent.unique,
-        "kept": archive.count(kept_only=True),
-        "evaluations_per_second": round(spent.evaluations / spent.seconds, 1) if spent.seconds else 0.0,
-        "time_share": {
-            name: round(share, 4) for name, share in search.stopwatch.shares(search.clocked, TIME_PARTS).items()
-        },
-        "disagreement": _named(search.disagreement, names),
-        "search": dict(strategy.facts()),
-    }
-
-
-def _named(cells: Mapping[tuple[int, int], int], names: tuple[str, ...]) -> dict[str, dict[str, int]]:
-    """Label of A, then label of B, then the count; by class names."""
-    nested: dict[str, dict[str, int]] = {}
-    for (label_a, label_b), count in sorted(cells.items()):
-        row, column = (names[label] if label < len(names) else str(label) for label in (label_a, label_b))
-        nested.setdefault(row, {})[column] = count
-    return nested

@@ -19,7 +19,8 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 import numpy as np
-from diffgan.pipeline import Silent, compare
+from diffgan.pipeline import compare
+from diffgan.watching import Silent
 
 def model(noise):
     weights = np.random.default_rng(0).normal(size=(64, 10))

@@ -14,7 +14,8 @@ from diffgan.datasets import Dataset, load_dataset
 from diffgan.errors import DiffganError
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.training import Training
-from diffgan.pipeline import Comparison, Silent, compare
+from diffgan.pipeline import Comparison, compare
+from diffgan.watching import Silent
 from tests.search.pairs import linear
 
 SMALL = TrainingSettings(steps=300, width=4, discriminator_width=8, batch=16, latent=8)
