@@ -133,7 +133,7 @@ class Scorer:
             seed=self.seed,
             fid=Estimate.of(fids),
             kid=Estimate.of(kids),
-            surroundings=surroundings(self._plain_features, seen),
+            surroundings=surroundings(self._plain_features[: self.samples], seen),
             classes=class_figures(self.dataset, self.classifier, images, intended, classes=generator.classes),
             pixels=self._among_pixels.nearness(images),
             features=self._among_features.nearness(seen),
@@ -200,8 +200,10 @@ class Scorer:
 
     @cached_property
     def _plain_features(self) -> Features:
-        """Of the data as it is, in random order; of as many images as there are samples, where it has more."""
-        rows = np.random.default_rng((self.seed, 5)).permutation(len(self.dataset))[: self.samples]
+        """Of the data as it is, in random order; as many as there are samples, and more where they are cheap."""
+        cheap = self.extractor is self.classifier
+        count = max(self.samples, SAMPLES) if cheap else self.samples
+        rows = np.random.default_rng((self.seed, 5)).permutation(len(self.dataset))[:count]
         return self.extractor.features(self.dataset.images[rows])
 
     @cached_property

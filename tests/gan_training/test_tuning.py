@@ -426,7 +426,18 @@ def postgres() -> Iterator[str]:
         port = free.getsockname()[1]
     try:
         subprocess.run(
-            [initdb, "-D", folder / "data", "-U", "tuner", "--auth=scram-sha-256", f"--pwfile={secret}", "--no-sync"],
+            [
+                initdb,
+                "-D",
+                folder / "data",
+                "-U",
+                "tuner",
+                "--auth=scram-sha-256",
+                f"--pwfile={secret}",
+                "--no-sync",
+                "--encoding=UTF8",
+                "--locale=C",
+            ],
             check=True,
             capture_output=True,
             cwd=folder,
