@@ -273,7 +273,7 @@ class StrategyConformance:
         batch = strategy.ask()
         a, b = small_model(batch.images, 1), small_model(batch.images, 2)
         found = divergence_named("euclidean")(a, b)
-        told = (a, b, found.amount, found.triggers)
+        told: tuple[NDArray[Any], ...] = (a, b, found.amount, found.triggers)
         before = [array.copy() for array in told]
         strategy.tell(a, b, found, found.triggers)
         strategy.ask()
