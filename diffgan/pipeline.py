@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffgan import configs
@@ -20,13 +21,14 @@ from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.cached import cached_generator
 from diffgan.gan_training.settings import read_settings
 from diffgan.generators.generator import Generator, load_generator
-from diffgan.images import to_floats
+from diffgan.images import ByteImages, to_floats
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known
 from diffgan.models.loading import Source
 from diffgan.models.pairs import load_pair
 from diffgan.runs import RunFolder, next_folder
 from diffgan.search.budgets import Budget
+from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import DEFAULT as DEFAULT_DIVERGENCE
 from diffgan.search.divergence import Divergence, divergence_named
 from diffgan.search.evaluation import Evaluator
@@ -34,6 +36,7 @@ from diffgan.search.loop import Admit, Search
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import DEFAULT_BATCH, Strategy, StrategySetup
 from diffgan.search.strategies.registry import build_strategy
+from diffgan.search.writing import Writer
 from diffgan.stats import Packing
 from diffgan.summaries import Summary, summarise
 from diffgan.watching import Silent, Watcher
@@ -138,15 +141,18 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
     generator = _generator(wanted, dataset, watcher)
     folder = _folder(wanted, dataset, models, generator)
     with _archive(folder, dataset, resume=wanted.resume) as archive:
-        setup = _setup(wanted, dataset, generator, divergence, archive)
+        writer = Writer()
+        setup = _setup(wanted, dataset, generator, divergence, archive, writer)
         strategy = build_strategy(wanted.strategy, setup)
         search = Search(
             strategy,
             Evaluator(*models, divergence),
             archive,
             wanted.budget,
+            clock=setup.clock,
             stopwatch=setup.stopwatch,
             admit=_admit(wanted.min_distance, archive),
+            writer=writer,
         )
         if wanted.resume:
             search.restore()
@@ -264,9 +270,14 @@ def _timed(generator: Generator, stopwatch: Stopwatch) -> Generator:
 
 
 def _setup(
-    wanted: Wanted, dataset: Dataset, generator: Generator, divergence: Divergence, archive: Archive
+    wanted: Wanted, dataset: Dataset, generator: Generator, divergence: Divergence, archive: Archive, writer: Writer
 ) -> StrategySetup:
     stopwatch = Stopwatch()
+
+    def recall(places: NDArray[np.int64]) -> ByteImages:
+        writer.wait()
+        return archive.images_at(places + 1)
+
     configured = {} if wanted.config is None else configs.read_named(wanted.config).get("search") or {}
     return StrategySetup(
         generator=_timed(generator, stopwatch),
@@ -276,8 +287,9 @@ def _setup(
         settings={**configured, **wanted.settings},
         batch_size=wanted.batch,
         divergence=divergence,
-        recall=lambda places: archive.images_at(places + 1),
+        recall=recall,
         stopwatch=stopwatch,
+        clock=SearchClock(wanted.budget.seconds),
     )
 
 

@@ -42,7 +42,7 @@ def summarise(
         "kept": archive.count(kept_only=True),
         "evaluations_per_second": round(spent.evaluations / spent.seconds, 1) if spent.seconds else 0.0,
         "time_share": {
-            name: round(share, 4) for name, share in search.stopwatch.shares(search.clocked, TIME_PARTS).items()
+            name: round(share, 4) for name, share in search.stopwatch.shares(search.clock.sitting, TIME_PARTS).items()
         },
         "disagreement": _named(search.disagreement, names),
         "search": dict(strategy.facts()),

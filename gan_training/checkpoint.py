@@ -45,8 +45,9 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         with replacing(folder / FILE) as draft:
             save_file(checkpoint.tensors, draft, metadata={"facts": json.dumps(facts)})
     except (OSError, SafetensorError) as error:
+        kept = "the former one stands" if (folder / FILE).exists() else "there is none before it"
         raise GeneratorError(
-            f"The checkpoint cannot be written to {folder} ({error}): see the disk; the former one stands."
+            f"The checkpoint cannot be written to {folder} ({error}): see the disk; {kept}."
         ) from error
 
 

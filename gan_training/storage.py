@@ -71,12 +71,13 @@ def open_database(url: str) -> BaseStorage:
             raise UsageError(f"--storage {shown(url)}: there is no such kind of database; give {_FORMS}.") from error
         except (ArgumentError, ValueError) as error:
             raise UsageError(f"--storage {shown(url)!r} is no storage URL: give {_FORMS}.") from error
-        except (SQLAlchemyError, OSError, RuntimeError) as error:
+        # A TypeError comes from a database in SQL_ASCII, which answers with bytes where text is expected.
+        except (SQLAlchemyError, OSError, RuntimeError, TypeError) as error:
             if "already exists" in str(error) and attempt + 1 < _ATTEMPTS:
                 continue
             raise UsageError(
-                f"The storage {shown(url)} cannot be used ({_reason(error)}): see that the database runs, and the "
-                "name, password and database in --storage."
+                f"The storage {shown(url)} cannot be used ({_reason(error)}): see that the database runs "
+                "(PostgreSQL's in UTF8), and the name, password and database in --storage."
             ) from error
     raise AssertionError("every attempt returns or raises")
 

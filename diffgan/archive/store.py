@@ -99,12 +99,19 @@ class Archive:
 
     # Writing
 
-    def add(self, batch: TriggerBatch, checkpoint: Mapping[str, bytes] | None = None) -> NDArray[np.bool_]:
+    def add(
+        self,
+        batch: TriggerBatch,
+        checkpoint: Mapping[str, bytes] | None = None,
+        *,
+        new_ids: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.bool_]:
         """Adds the triggers whose images are new, and with them the checkpoint: both are committed, or neither.
 
         Args:
             batch: the triggers, in the order of discovery.
             checkpoint: what a search needs to go on from here; it replaces the former one.
+            new_ids: the ids of the images, where they are known to differ, and to be new.
 
         Returns:
             For each row, whether it was new; of equal images in the batch, the first.
@@ -113,10 +120,12 @@ class Archive:
             DataError: the batch does not fit the rows before it.
             ArchiveError: the disk refuses; the archive is as it was.
         """
-        ids = image_ids(batch.images)
+        ids = image_ids(batch.images) if new_ids is None else new_ids
         with writing(self._connection, self.path):
             layout = self._settle(batch)
-            is_new = _first_of_each(ids) & ~self.contains(ids)
+            is_new = np.ones(len(ids), dtype=np.bool_)
+            if new_ids is None:
+                is_new = _first_of_each(ids) & ~self.contains(ids)
             new = batch if is_new.all() else batch.select(is_new)
             self._insert(new, ids[is_new].tolist())
             self._replace_checkpoint(checkpoint)

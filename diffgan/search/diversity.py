@@ -19,7 +19,7 @@ from diffgan.errors import DataError, UsageError
 from diffgan.images import ByteImages
 from diffgan.search.clusters import FAITHFUL, FEWEST, ClusterSettings
 from diffgan.search.nearest import Floats, Nearest
-from diffgan.search.refits import Refits, RefitsHere, RefitsInWorker
+from diffgan.search.refits import Refits, RefitsInWorker
 from diffgan.search.sample import Positions, Sample
 
 State = dict[str, NDArray[Any]]
@@ -50,7 +50,7 @@ class DiversitySettings:
     sample: int = 2000
     first: int = 100
     growth: float = 2.0
-    patience: int = 10
+    patience: int = 20
     clusters: ClusterSettings | None = None
 
     #: For configurations that hold these settings.
@@ -86,9 +86,11 @@ class Diversity:
         real: images of the test set.
         seed: of the stand-ins, the sample and the fits.
         settings: see there.
-        refits: where fits run; in a worker process where left out, and in this one for `faithful`.
+        refits: where fits run; in a worker process where left out.
         recall: gives observed images back by their positions (0 is the first ever observed), such as an archive can;
             then the state holds positions only.
+        left: seconds that a late refit may be waited for; None: as long as it takes. Where they are over, it is
+            adopted later, if there is a later.
     """
 
     def __init__(
@@ -99,12 +101,13 @@ class Diversity:
         settings: DiversitySettings | None = None,
         refits: Refits | None = None,
         recall: Callable[[Positions], ByteImages] | None = None,
+        left: Callable[[], float | None] = lambda: None,
     ) -> None:
         self._settings = settings or DiversitySettings()
         faithful = self._settings.mode == "faithful"
         self._clusters = self._settings.clusters or (FAITHFUL if faithful else ClusterSettings())
-        self._refits = refits or (RefitsHere() if faithful else RefitsInWorker())
-        self._recall = recall
+        self._refits = refits or RefitsInWorker()
+        self._recall, self._left = recall, left
         self._seed = seed
         self._sample = Sample(seed, None if faithful else min(self._settings.sample, _most_of(real)))
         self._next = 1 if faithful else self._settings.first
@@ -203,8 +206,10 @@ class Diversity:
         self._refit = refit
 
     def _adopt(self, refit: Refit) -> None:
-        """Takes the new representatives; where no cluster was found, what was there stays."""
-        places = self._refits.result()
+        """Takes the new representatives; where no cluster was found, or time is over, what was there stays."""
+        places = self._refits.result(within=self._left())
+        if places is None:
+            return
         self._refit = None
         if len(places):
             self._positions = refit.positions[places]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,12 @@ from diffgan.errors import UsageError
 from diffgan.images import ByteImages, image_ids
 from diffgan.search.budgets import Budget, Spent
 from diffgan.search.checkpoint import pack, unpack
+from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import Divergences
 from diffgan.search.evaluation import Begun, Evaluated, Evaluator
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import Batch, State, Strategy
+from diffgan.search.writing import Writer
 
 #: Batches without a trigger after which the checkpoint is written all the same.
 QUIET_BATCHES = 16
@@ -52,8 +53,10 @@ class Search:
         evaluator: asks the models.
         archive: takes the triggers; a checkpoint in it can be gone on from.
         budget: ends the search.
+        clock: made with the budget's seconds; the strategy has the same one.
         stopwatch: told where the time goes.
         admit: which of the triggers with new images are archived; None: all are.
+        writer: writes to the archive; given where others read from it while the search runs.
     """
 
     def __init__(
@@ -63,20 +66,22 @@ class Search:
         archive: Archive,
         budget: Budget,
         *,
+        clock: SearchClock,
         stopwatch: Stopwatch,
         admit: Admit | None = None,
+        writer: Writer | None = None,
     ) -> None:
         if budget == Budget():
             raise UsageError("The search has no end: give a budget of time, evaluations, queries or triggers.")
         self.spent = Spent()
         self.disagreement: dict[tuple[int, int], int] = {}
         self._strategy, self._evaluator, self._archive, self._budget = strategy, evaluator, archive, budget
-        self.stopwatch, self._admit = stopwatch, admit
+        self.clock, self.stopwatch, self._admit = clock, stopwatch, admit
+        self._writer = writer or Writer()
         self._stopped = False
         self._generation, self._quiet = 0, 0
         #: The first answers to the next batch, where a counted limit cut it short.
         self._begun: Begun | None = None
-        self._clock_before, self._clock_start = 0.0, 0.0
 
     def stop(self) -> None:
         """Ends the search after the batch that is under way."""
@@ -110,16 +115,14 @@ class Search:
             ModelError: a model failed; what was found before is archived.
             ArchiveError: the disk refuses; what was found before is archived.
         """
-        self._clock_before, self._clock_start = self.spent.seconds, perf_counter()
-        while True:
-            ended = "stopped" if self._stopped else self._budget.reached(self.spent)
-            if ended is None and self._budget.room(self.spent, 1) < 1:
-                ended = "queries"
-            if ended is not None:
-                break
-            self._one_batch()
-            self.spent = self.spent.model_copy(update={"seconds": self._seconds()})
-            watch(self.moment())
+        self.clock.start(self.spent.seconds)
+        try:
+            while (ended := self._ended()) is None:
+                self._one_batch()
+                self.spent = self.spent.model_copy(update={"seconds": self.clock.seconds})
+                watch(self.moment())
+        finally:
+            self._writer.wait()
         if self._quiet:
             self._archive.save_checkpoint(self._checkpoint(self._strategy.state()))
         return ended
@@ -127,6 +130,12 @@ class Search:
     def moment(self) -> Moment:
         """Where the search stands."""
         return Moment(self.spent, self._budget.share(self.spent), self._strategy.facts(), self.disagreement)
+
+    def _ended(self) -> str | None:
+        ended = "stopped" if self._stopped else self._budget.reached(self.spent)
+        if ended is None and self._budget.room(self.spent, 1) < 1:
+            return "queries"
+        return ended
 
     def _one_batch(self) -> None:
         # Only a limit that may cut the batch short makes the state before it worth keeping.
@@ -139,20 +148,19 @@ class Search:
         said = self._evaluated(part.images)
         if stop < len(batch):
             assert before is not None
-            is_new = self._is_new(part, said)
+            is_new, ids = self._news(part, said)
             self._begun = Begun(said, is_new) if self._begun is None else self._begun.with_more(said, is_new)
-            self._keep(part, said, is_new, lambda: before)
+            self._keep(self._found(part, said, is_new), ids, lambda: before)
             return
         self._tell(part, said)
 
     def _evaluated(self, images: ByteImages) -> Evaluated:
         asked_a, asked_b = self._evaluator.model_a.queries, self._evaluator.model_b.queries
-        left = None if self._budget.seconds is None else max(0.0, self._budget.seconds - self.spent.seconds)
         with self.stopwatch.measure("models"):
-            said = self._evaluator.evaluate(images, deadline=left)
+            said = self._evaluator.evaluate(images, deadline=self.clock.left)
         self.spent = self.spent.model_copy(
             update={
-                "seconds": self._seconds(),
+                "seconds": self.clock.seconds,
                 "evaluations": self.spent.evaluations + len(images),
                 "queries_a": self.spent.queries_a + self._evaluator.model_a.queries - asked_a,
                 "queries_b": self.spent.queries_b + self._evaluator.model_b.queries - asked_b,
@@ -163,53 +171,53 @@ class Search:
 
     def _tell(self, part: Batch, said: Evaluated) -> None:
         """Tells the strategy of the whole batch, and archives what of it is not archived yet."""
-        is_new = self._is_new(part, said)
+        is_new, ids = self._news(part, said)
+        found = self._found(part, said, is_new)
         whole = Begun(said, is_new) if self._begun is None else self._begun.with_more(said, is_new)
         self._begun = None
         divergences = Divergences(whole.said.divergence, whole.said.triggers)
         with self.stopwatch.measure("selection"):
             self._strategy.tell(whole.said.outputs_a, whole.said.outputs_b, divergences, whole.is_new)
         self._generation += 1
-        self._keep(part, said, is_new, self._strategy.state)
+        self._keep(found, ids, self._strategy.state)
 
-    def _is_new(self, part: Batch, said: Evaluated) -> NDArray[np.bool_]:
-        """Which triggers the archive lacks, and will be given: of equal images, the first."""
+    def _news(self, part: Batch, said: Evaluated) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Which triggers the archive lacks, and will be given: of equal images, the first. And their ids."""
         is_new = np.zeros(len(part), dtype=np.bool_)
         rows = np.flatnonzero(said.triggers)
         if not len(rows):
-            return is_new
+            return is_new, np.empty(0, dtype=np.int64)
         with self.stopwatch.measure("archive"):
             ids = image_ids(part.images[rows])
-            first = np.zeros(len(ids), dtype=np.bool_)
-            first[np.unique(ids, return_index=True)[1]] = True
-            is_new[rows[first & ~self._archive.contains(ids)]] = True
-        if self._admit is not None and is_new.any():
+            new = np.zeros(len(ids), dtype=np.bool_)
+            new[np.unique(ids, return_index=True)[1]] = True
+            self._writer.wait()
+            new &= ~self._archive.contains(ids)
+        if self._admit is not None and new.any():
             with self.stopwatch.measure("diversity"):
-                is_new[is_new] = self._admit(part.images[is_new])
-        return is_new
+                new[new] = self._admit(part.images[rows[new]])
+        is_new[rows[new]] = True
+        return is_new, ids[new]
 
-    def _keep(self, part: Batch, said: Evaluated, is_new: NDArray[np.bool_], state: Callable[[], State]) -> None:
-        """Triggers and checkpoint are committed together; without a trigger, now and then."""
-        count = int(is_new.sum())
-        evaluated_before = self.spent.evaluations - len(part)
-        self.spent = self.spent.model_copy(update={"unique": self.spent.unique + count})
-        if not count and self._begun is None and self._quiet + 1 < QUIET_BATCHES:
+    def _keep(self, found: TriggerBatch, ids: NDArray[np.int64], state: Callable[[], State]) -> None:
+        """Triggers and checkpoint are committed together, beside the next batch; without a trigger, now and then."""
+        self.spent = self.spent.model_copy(update={"unique": self.spent.unique + len(ids)})
+        if not len(ids) and self._begun is None and self._quiet + 1 < QUIET_BATCHES:
             self._quiet += 1
             return
         self._quiet = 0
         with self.stopwatch.measure("archive"):
             checkpoint = self._checkpoint(state())
-            if count:
-                rows = np.flatnonzero(is_new)
-                self._archive.add(self._found(part, said, rows, evaluated_before), checkpoint)
+            if len(ids):
+                self._writer.write(lambda: self._archive.add(found, checkpoint, new_ids=ids))
             else:
-                self._archive.save_checkpoint(checkpoint)
-        if self._evaluator.divergence.task == "classification":
-            self._count(said, is_new)
+                self._writer.write(lambda: self._archive.save_checkpoint(checkpoint))
+        self._count(found)
 
-    def _found(self, part: Batch, said: Evaluated, rows: NDArray[np.int64], before: int) -> TriggerBatch:
+    def _found(self, part: Batch, said: Evaluated, is_new: NDArray[np.bool_]) -> TriggerBatch:
         classes = self._evaluator.divergence.task == "classification"
-        count = len(rows)
+        rows = np.flatnonzero(is_new)
+        count, before = len(rows), self.spent.evaluations - len(part)
         # Confirmations come after the batch: they count from the next one on.
         asked = rows + 1
         start_a, start_b = self.spent.queries_a - len(part), self.spent.queries_b - len(part)
@@ -221,7 +229,7 @@ class Search:
             label_b=said.outputs_b[rows].argmax(axis=1) if classes else None,
             divergence=said.divergence[rows],
             evaluation=before + asked,
-            generation=np.full(count, self._generation + (self._begun is not None), dtype=np.int64),
+            generation=np.full(count, self._generation + 1, dtype=np.int64),
             seconds=np.full(count, self.spent.seconds),
             queries_a=start_a + asked,
             queries_b=start_b + asked,
@@ -232,20 +240,13 @@ class Search:
             parent=None if part.parent is None else part.parent[rows] + 1,
         )
 
-    def _count(self, said: Evaluated, is_new: NDArray[np.bool_]) -> None:
-        labels = zip(said.outputs_a[is_new].argmax(axis=1), said.outputs_b[is_new].argmax(axis=1), strict=True)
-        for a, b in labels:
-            cell = (int(a), int(b))
-            self.disagreement[cell] = self.disagreement.get(cell, 0) + 1
+    def _count(self, found: TriggerBatch) -> None:
+        if found.label_a is None or found.label_b is None:
+            return
+        cells, counts = np.unique(np.stack([found.label_a, found.label_b]), axis=1, return_counts=True)
+        for (a, b), count in zip(cells.T.tolist(), counts.tolist(), strict=True):
+            self.disagreement[a, b] = self.disagreement.get((a, b), 0) + count
 
     def _checkpoint(self, state: State) -> dict[str, bytes]:
         begun = {} if self._begun is None else self._begun.to_state()
         return pack(self.spent, {**state, **begun}, {"generation": self._generation})
-
-    @property
-    def clocked(self) -> float:
-        """Seconds of this process's part of the search, as the stopwatch sees them."""
-        return self.spent.seconds - self._clock_before
-
-    def _seconds(self) -> float:
-        return self._clock_before + perf_counter() - self._clock_start

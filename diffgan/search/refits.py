@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import subprocess
 import sys
+import threading
 import weakref
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -35,8 +38,15 @@ class Refits(Protocol):
         """Orders a fit."""
         ...
 
-    def result(self) -> Places:
-        """The places of the representatives in the ordered images; waits for them."""
+    def result(self, *, within: float | None = None) -> Places | None:
+        """The places of the representatives in the ordered images.
+
+        Args:
+            within: seconds to wait for them; None: as long as it takes.
+
+        Returns:
+            None where they are not there in time; they can be asked for again.
+        """
         ...
 
     def close(self) -> None:
@@ -61,8 +71,10 @@ class RefitsHere:
         """See `Refits`."""
         self._order = (images, seed, settings)
 
-    def result(self) -> Places:
-        """See `Refits`."""
+    def result(self, *, within: float | None = None) -> Places | None:
+        """See `Refits`; a fit that has begun is not broken off."""
+        if within is not None and within <= 0:
+            return None
         if self._order is None:
             raise RuntimeError("result() needs start() before it.")
         images, seed, settings = self._order
@@ -115,14 +127,17 @@ class RefitsInWorker:
         if self._worker is not None and not self._worker.order(self._ticket, images, seed, settings):
             self._bury()
 
-    def result(self) -> Places:
+    def result(self, *, within: float | None = None) -> Places | None:
         """See `Refits`."""
         if self._worker is not None:
-            places = self._worker.places(self._ticket)
+            try:
+                places = self._worker.places(self._ticket, within)
+            except TimeoutError:
+                return None
             if places is not None:
                 return places
             self._bury()
-        return self._here.result()
+        return self._here.result(within=within)
 
     def close(self) -> None:
         """See `Refits`."""
@@ -150,7 +165,11 @@ class _Worker:
             process_group=0,  # Ctrl-C is for the parent; not a session, in which a low priority would mean nothing
         )
         self._ready = False
-        self.end = weakref.finalize(self, _end, self.process)
+        #: What it says, line by line; an empty one when it is dead. A thread reads, so that waiting can have an end.
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        reader = threading.Thread(target=_read, args=(_pipe(self.process.stdout), self._lines), daemon=True)
+        reader.start()
+        self.end = weakref.finalize(self, _end, self.process, reader)
 
     def order(self, ticket: int, images: ByteImages, seed: int, settings: ClusterSettings) -> bool:
         """Sends an order; False where the worker is dead."""
@@ -166,32 +185,48 @@ class _Worker:
             self._ready = self._answer() is not None
         return self._ready
 
-    def places(self, ticket: int) -> Places | None:
-        """Waits for the answer to this order, and drops those to orders before it; None where the worker is dead."""
-        if not self.ready():
-            return None
-        while (answer := self._answer()) is not None:
-            if answer["ticket"] == ticket:
+    def places(self, ticket: int, within: float | None) -> Places | None:
+        """Waits for the answer to this order, and drops those to orders before it; None where the worker is dead.
+
+        Raises:
+            TimeoutError: it did not come within so many seconds.
+        """
+        ends = None if within is None else monotonic() + within
+        while (answer := self._answer(ends)) is not None:
+            if "ready" in answer:
+                self._ready = True
+            elif answer["ticket"] == ticket:
                 return np.array(answer["places"], dtype=np.int64)
         return None
 
-    def _answer(self) -> dict[str, Any] | None:
-        line = _pipe(self.process.stdout).readline()
+    def _answer(self, ends: float | None = None) -> dict[str, Any] | None:
+        try:
+            line = self._lines.get(timeout=None if ends is None else max(0.0, ends - monotonic()))
+        except queue.Empty:
+            raise TimeoutError from None
         if not line.endswith(b"\n"):
+            self._lines.put(line)  # dead for whoever asks next, too
             return None
         answer: dict[str, Any] = json.loads(line)
         return answer
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _read(pipe: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
+    while (line := pipe.readline()).endswith(b"\n"):
+        lines.put(line)
+    lines.put(b"")
+
+
+def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
     """The worker holds nothing worth keeping."""
     process.kill()
+    process.wait()
+    reader.join()  # the death of the worker ends what it reads
     for pipe in (process.stdin, process.stdout):
         try:
             _pipe(pipe).close()
         except OSError:
             continue  # what was not sent is lost with the worker
-    process.wait()
 
 
 def _pipe(file: IO[bytes] | None) -> IO[bytes]:

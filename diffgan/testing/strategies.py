@@ -96,7 +96,7 @@ class FirstImages:
         """Keeps the order."""
         self._ordered = images
 
-    def result(self) -> NDArray[np.int64]:
+    def result(self, *, within: float | None = None) -> NDArray[np.int64]:  # noqa: ARG002
         """The first three."""
         self.adopted = self._ordered[:3]
         return np.arange(3)

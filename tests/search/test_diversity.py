@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -204,6 +204,34 @@ def test_a_faithful_run_resumes() -> None:
     np.testing.assert_array_equal(steps(second, 3, 6)[-1], whole[-1])
 
 
+def test_where_time_is_over_a_refit_is_adopted_later() -> None:
+    left: list[float | None] = [0.0]
+    hurried, calm = new(left=lambda: left[0]), new()
+    first = steps(hurried, 0, 8)
+    np.testing.assert_array_equal(first[-1], first[0])  # the stand-ins
+    assert len(steps(calm, 0, 8)[-1]) != len(first[0])
+    left[0] = None
+    hurried.advance(401)
+    assert hurried.clusters > 0
+
+
+@pytest.mark.parametrize("mode", ["bounded", "faithful"])
+def test_a_late_fit_is_waited_for_only_as_long_as_there_is_time(mode: Literal["bounded", "faithful"]) -> None:
+    worker = RefitsInWorker()
+    settings = DiversitySettings(mode=mode, stand_ins=10, sample=120, first=60, patience=0, clusters=CLUSTERS)
+    diversity = new(settings, refits=worker, left=lambda: 0.05)
+    diversity.warm_up()
+    assert worker.process_id is not None
+    os.kill(worker.process_id, signal.SIGSTOP)  # beside other work, it gets no time
+    stand_ins = diversity.representatives
+    steps(diversity, 0, 10)
+    assert diversity.representatives is stand_ins
+    os.kill(worker.process_id, signal.SIGCONT)
+    assert worker.result() is not None
+    assert worker.deaths == 0
+    diversity.close()
+
+
 def test_a_worker_finds_what_this_process_finds(worker: RefitsInWorker) -> None:
     for now, expected in zip(steps(new(refits=worker), 0, 26), steps(new(), 0, 26), strict=True):
         np.testing.assert_array_equal(now, expected)
@@ -226,8 +254,14 @@ def test_a_worker_outlives_ctrl_c(worker: RefitsInWorker) -> None:
     assert worker.process_id is not None
     os.kill(worker.process_id, signal.SIGINT)
     worker.start(TRIGGERS, seed=0, settings=CLUSTERS)
-    assert len(worker.result()) > 1
+    assert len(waited_for(worker)) > 1
     assert worker.deaths == 0
+
+
+def waited_for(refits: RefitsInWorker) -> Positions:
+    found = refits.result()
+    assert found is not None
+    return found
 
 
 def kill(process_id: int | None) -> None:
@@ -245,7 +279,7 @@ def test_where_the_worker_dies_the_fit_is_made_here() -> None:
         assert refits.deaths == expected_deaths
     refits.start(TRIGGERS, seed=9, settings=CLUSTERS)
     assert refits.process_id is None  # three times is enough
-    assert len(refits.result()) > 1
+    assert len(waited_for(refits)) > 1
 
 
 def test_a_warm_worker_may_die_at_its_work_or_before() -> None:

@@ -12,6 +12,7 @@ from diffgan.errors import ModelError, UsageError
 from diffgan.images import FloatImages, to_floats
 from diffgan.models import Classifier, load_classifier
 from diffgan.search.budgets import Budget
+from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import divergence_named
 from diffgan.search.evaluation import Evaluator, margins
 from diffgan.search.loop import Moment, Search
@@ -40,7 +41,8 @@ def search(
     archive: Archive, budget: Budget, *, strategy: str = "random", models: tuple[Classifier, Classifier] | None = None
 ) -> Search:
     evaluator = Evaluator(*(models or pair()), divergence_named("euclidean"))
-    return Search(build_strategy(strategy, setup()), evaluator, archive, budget, stopwatch=Stopwatch())
+    clock = SearchClock(budget.seconds)
+    return Search(build_strategy(strategy, setup()), evaluator, archive, budget, clock=clock, stopwatch=Stopwatch())
 
 
 def create(path: Path) -> Archive:

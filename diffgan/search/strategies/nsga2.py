@@ -56,7 +56,14 @@ class Nsga2:
         self._weights = np.array([divergence, diversity], dtype=np.float64)
         self._stopwatch = setup.stopwatch
         self._diversity = (
-            Diversity(setup.images, seed=setup.seed, settings=settings.diversity, refits=refits, recall=setup.recall)
+            Diversity(
+                setup.images,
+                seed=setup.seed,
+                settings=settings.diversity,
+                refits=refits,
+                recall=setup.recall,
+                left=lambda: setup.clock.left,
+            )
             if diversity
             else None
         )

@@ -13,6 +13,7 @@ from diffgan.errors import UsageError
 from diffgan.generators.generator import Generator
 from diffgan.generators.priors import Latents
 from diffgan.images import ByteImages
+from diffgan.search.clock import SearchClock
 from diffgan.search.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class StrategySetup:
         recall: gives the images of new unique triggers back by their place in the order of discovery, from 0, as an
             archive can; None: a strategy keeps for itself what it has to remember.
         stopwatch: told how much of the time goes into diversity.
+        clock: says how much time is left, for a strategy that might wait for something.
     """
 
     generator: Generator | None
@@ -133,6 +135,7 @@ class StrategySetup:
     divergence: Divergence | None = None
     recall: Callable[[NDArray[np.int64]], ByteImages] | None = None
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    clock: SearchClock = field(default_factory=SearchClock)
 
     def required_generator(self, name: str) -> Generator:
         """The generator, for a strategy that cannot do without.

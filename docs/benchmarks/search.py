@@ -1,0 +1,204 @@
+"""What a search costs beside its bare loop, whether it stays as fast, and what it finds.
+
+    python docs/benchmarks/search.py overhead A B --generator G --data DATA [--seconds 10] [--rounds 3]
+    python docs/benchmarks/search.py flat A B --generator G --data DATA [--triggers 200000]
+    python docs/benchmarks/search.py finds A B --generator G... --data DATA --judge MODEL... [--seconds 60] [--seeds 1]
+
+`overhead`: images per second of generator → A → B with nothing else, and of `compare`, in turn. `flat`: speed and memory by
+quarters of the evaluations. `finds`: DV of strategies, in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from diffgan.datasets import load_dataset
+from diffgan.features.judge import Judge
+from diffgan.generators.generator import load_generator
+from diffgan.images import to_floats
+from diffgan.models import load_classifier
+from diffgan.models.pairs import load_pair
+from diffgan.pipeline import Comparison, compare
+from diffgan.search.loop import Moment, Search
+from diffgan.watching import Silent
+
+BATCH = 512
+
+
+def bare(a: str, b: str, generator_path: str, data: str, seconds: float) -> float:
+    """Images per second of the loop alone."""
+    generator, models = load_generator(generator_path), load_pair(a, b, spec=load_dataset(data).spec)
+    rng, done = np.random.default_rng(0), 0
+    start = perf_counter()
+    while perf_counter() - start < seconds + 1:
+        if not done and perf_counter() - start > 1:  # the first second warms up
+            start, done = perf_counter() - 1, 0
+        images = to_floats(generator.sample(BATCH, rng)[0])
+        for model in models:
+            model.predict(images)
+        done += BATCH if perf_counter() - start > 1 else 0
+    return done / seconds
+
+
+def searched(
+    a: str,
+    b: str,
+    generator: str,
+    data: str,
+    *,
+    strategy: str = "nsga2",
+    seed: int = 0,
+    use: Callable[[Comparison], None] = lambda _: None,
+    watcher: Silent | None = None,
+    **limits: float,
+) -> Comparison:
+    """A run in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = compare(
+            a,
+            b,
+            data=data,
+            generator=generator,
+            out=Path(folder) / "run",
+            strategy=strategy,
+            seed=seed,
+            batch=BATCH,
+            watcher=watcher,
+            **limits,
+        )
+        use(made)
+        return made
+
+
+def overhead(arguments: argparse.Namespace) -> None:
+    """Ratios of rounds, in which both take turns."""
+    ratios, parts = [], []
+    for seed in range(arguments.rounds):
+        loop = bare(arguments.a, arguments.b, arguments.generator[0], arguments.data, arguments.seconds)
+        summary = searched(
+            arguments.a,
+            arguments.b,
+            arguments.generator[0],
+            arguments.data,
+            strategy=arguments.strategy,
+            seed=seed,
+            budget=arguments.seconds,
+        ).summary
+        ratios.append(summary["evaluations_per_second"] / loop)
+        parts.append(summary["time_share"])
+        print(
+            f"bare {loop:,.0f}/s, search {summary['evaluations_per_second']:,.0f}/s, ratio {ratios[-1]:.3f}, "
+            f"{summary['unique']:,} unique triggers, {summary['seconds']:.2f} s"
+        )
+    shares = {name: f"{median(part[name] for part in parts):.1%}" for name in parts[0]}
+    print(f"ratio {median(ratios):.3f}; time: {shares}")
+
+
+class Quarters(Silent):
+    """Remembers evaluations, seconds, triggers and memory as a search goes."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, float, int, float]] = []
+
+    @contextmanager
+    def searching(self, search: Search, classes: tuple[str, ...]) -> Iterator[Callable[[Moment], None]]:
+        """See `Watcher`."""
+        del search, classes
+
+        def watch(moment: Moment) -> None:
+            spent = moment.spent
+            self.seen.append((spent.evaluations, spent.seconds, spent.unique, resident()))
+
+        yield watch
+
+
+def resident() -> float:
+    """MiB of this process that are in memory (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * 4096 / 2**20
+
+
+def flat(arguments: argparse.Namespace) -> None:
+    """Speed by quarters."""
+    watcher = Quarters()
+    searched(
+        arguments.a,
+        arguments.b,
+        arguments.generator[0],
+        arguments.data,
+        strategy=arguments.strategy,
+        watcher=watcher,
+        triggers=arguments.triggers,
+    )
+    seen = np.array(watcher.seen)
+    ends = np.searchsorted(seen[:, 0], seen[-1, 0] * np.arange(5) / 4)
+    for first, last in zip(ends[:-1], np.minimum(ends[1:], len(seen) - 1), strict=True):
+        done = seen[last] - seen[first]
+        print(
+            f"to {seen[last, 0]:9,.0f} images, {seen[last, 2]:8,.0f} triggers: {done[0] / done[1]:8,.0f} images/s, "
+            f"{seen[last, 3]:,.0f} MiB"
+        )
+
+
+def finds(arguments: argparse.Namespace) -> None:
+    """DV after some seconds, by strategy."""
+    judge = Judge.calibrate(
+        [load_classifier(path, spec=load_dataset(arguments.data).spec) for path in arguments.judge],
+        load_dataset(arguments.data).images,
+    )
+    for generator in arguments.generator:
+        for seed in range(arguments.seeds):
+            for strategy in arguments.strategies:
+
+                def show(made: Comparison, generator: str = generator) -> None:
+                    summary = made.summary
+                    with made.archive() as archive:
+                        columns = [archive.column(name) for name in ("images", "label_a", "label_b")]
+                    measured = judge.measure(columns[0], columns[1], columns[2])
+                    print(
+                        f"{Path(generator).stem} {summary['strategy']} seed {summary['seed']}: "
+                        f"{summary['evaluations']:,} images, {measured}",
+                        flush=True,
+                    )
+
+                searched(
+                    arguments.a,
+                    arguments.b,
+                    generator,
+                    arguments.data,
+                    strategy=strategy,
+                    seed=seed,
+                    use=show,
+                    budget=arguments.seconds,
+                )
+
+
+def main() -> None:
+    """Prints what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("overhead", "flat", "finds"))
+    parser.add_argument("a")
+    parser.add_argument("b")
+    parser.add_argument("--generator", nargs="+", required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--strategy", default="nsga2")
+    parser.add_argument("--strategies", nargs="+", default=["random", "nsga2"])
+    parser.add_argument("--judge", nargs="+", default=[])
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--triggers", type=int, default=200_000)
+    arguments = parser.parse_args()
+    {"overhead": overhead, "flat": flat, "finds": finds}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()
