@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,6 +84,29 @@ class Labels:
             if written < rows:
                 check_known(self.connection, ids, what=f"Labels by {annotator}")
         return max(written, 0)
+
+    def write_all(self, said: Mapping[str, Mapping[int, int | None]], *, alone: bool = False) -> None:
+        """Writes the labels of several annotators, all or none; their former labels of the same triggers give way.
+
+        Args:
+            said: the class (or None for an image that shows none) by the trigger's id, by annotator.
+            alone: whether these annotators' labels of other triggers are taken back.
+
+        Raises:
+            DataError: an id is not in the archive, or a class is none.
+            ArchiveError: the disk refuses.
+        """
+        now = time.time()
+        for annotator, classes in said.items():
+            self._check(annotator, len(classes), list(classes.values()), [now] * len(classes))
+        with writing(self.connection, self.path):
+            for annotator, classes in said.items():
+                if alone:
+                    self.connection.execute("DELETE FROM labels WHERE annotator = ?", (annotator,))
+                rows = [(annotator, label, now, number) for number, label in classes.items()]
+                if self.connection.executemany(_REPLACE, rows).rowcount < len(classes):
+                    ids = np.array(list(classes), dtype=np.int64)
+                    check_known(self.connection, ids, what=f"Labels by {annotator}")
 
     def remove(self, annotator: str, ids: NDArray[np.int64]) -> None:
         """Takes labels back, all or none; where there is none, nothing happens.

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from diffgan import __version__
-from diffgan.cli import compare, demo, export, gan, inspect
+from diffgan.cli import compare, demo, export, gan, inspect, labels
 from diffgan.cli.console import printable
 from diffgan.errors import DiffganError
 
@@ -27,6 +27,7 @@ app.command("compare")(compare.compare)
 app.command("inspect")(inspect.inspect)
 app.command("export")(export.export)
 app.add_typer(gan.app, name="gan")
+app.add_typer(labels.app, name="labels")
 
 
 def _print_version(wanted: bool) -> None:

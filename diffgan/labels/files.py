@@ -1,0 +1,120 @@
+"""Labels into an archive from a file, and out again."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from diffgan.archive import Archive
+from diffgan.archive.publish import published
+from diffgan.errors import DataError, UsageError
+from diffgan.images import hex_id
+from diffgan.labels.tables import HEADER, Row, read_rows
+from diffgan.labels.texts import ClassTexts, to_cell
+
+Said = dict[tuple[str, int], int | None]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came in from a file.
+
+    Attributes:
+        labels: how many the file holds, by annotator.
+        new: those on triggers that their annotator had not labelled.
+        changed: those that replaced another label of their annotator.
+        repeated: rows that a later one on the same trigger by the same annotator made void.
+    """
+
+    labels: dict[str, int]
+    new: int
+    changed: int
+    repeated: int
+
+
+def import_labels(archive: Archive, path: Path, *, annotator: str | None = None) -> Imported:
+    """Takes in the labels of a file: all, or none. Labels that the archive has already stay as they are.
+
+    Args:
+        archive: open for writing.
+        path: a CSV file with id, label (a class's name or number, or `invalid`) and annotator.
+        annotator: who says so, for a file without that column.
+
+    Raises:
+        DataError: the file is no such table, or names a trigger or a class that is not there, with the line.
+        UsageError: nobody says who the annotator is, or both the file and the call do.
+        ArchiveError: the disk refuses.
+    """
+    rows = read_rows(path, annotator=annotator)
+    _check_ids(archive, path, rows)
+    said = _classes(path, rows, ClassTexts.of(archive))
+    before = _said(archive)
+    new = {key: label for key, label in said.items() if key not in before}
+    changed = {key: label for key, label in said.items() if key in before and before[key] != label}
+    archive.labels.write_all(_by_annotator(new | changed))
+    counts = Counter(who for who, _ in said)
+    return Imported(dict(sorted(counts.items())), len(new), len(changed), len(rows) - len(said))
+
+
+def export_labels(archive: Archive, path: Path, *, annotator: str | None = None) -> int:
+    """Writes the labels, in order of discovery, to a file that does not exist yet; returns how many.
+
+    Args:
+        archive: to read from.
+        path: the file, which appears whole or not at all.
+        annotator: whose labels; everybody's by default.
+
+    Raises:
+        UsageError: this annotator has labelled nothing.
+        ArchiveError: the file exists, or the disk refuses.
+    """
+    known = archive.labels.counts()
+    if annotator is not None and annotator not in known:
+        listed = ", ".join(known) or "nobody"
+        raise UsageError(f"{annotator} has labelled nothing in {archive.path}; annotators there: {listed}.")
+    labels, texts = archive.labels.read(annotator), ClassTexts.of(archive)
+    with published(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(HEADER)
+        for number, who, label in zip(labels.ids.tolist(), labels.annotators, labels.classes, strict=True):
+            table.writerow([hex_id(number), to_cell(texts.write(label)), to_cell(who)])
+    return len(labels)
+
+
+def _check_ids(archive: Archive, path: Path, rows: Sequence[Row]) -> None:
+    known = archive.contains(np.array([row.id for row in rows], dtype=np.int64))
+    for row, is_there in zip(rows, known, strict=True):
+        if not is_there:
+            raise DataError(
+                f"{path}, line {row.line}: the trigger {hex_id(row.id)} is not in {archive.path}: give the run that it "
+                "came from, or leave the row out."
+            )
+
+
+def _classes(path: Path, rows: Sequence[Row], texts: ClassTexts) -> Said:
+    """The last row of each annotator on each trigger counts."""
+    said: Said = {}
+    for row in rows:
+        try:
+            said[row.annotator, row.id] = texts.read(row.label)
+        except DataError as error:
+            raise DataError(f"{path}, line {row.line}: {error}") from None
+    return said
+
+
+def _said(archive: Archive) -> Said:
+    labels = archive.labels.read()
+    keys = zip(labels.annotators, labels.ids.tolist(), strict=True)
+    return dict(zip(keys, labels.classes, strict=True))
+
+
+def _by_annotator(said: Said) -> dict[str, dict[int, int | None]]:
+    grouped: dict[str, dict[int, int | None]] = {}
+    for (who, number), label in said.items():
+        grouped.setdefault(who, {})[number] = label
+    return grouped
