@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from diffgan import configs
@@ -21,7 +20,7 @@ from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.cached import cached_generator
 from diffgan.gan_training.settings import read_settings
 from diffgan.generators.generator import Generator, load_generator
-from diffgan.images import ByteImages, to_floats
+from diffgan.images import to_floats
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known
 from diffgan.models.loading import Source
@@ -36,7 +35,6 @@ from diffgan.search.loop import Admit, Search
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import DEFAULT_BATCH, Strategy, StrategySetup
 from diffgan.search.strategies.registry import build_strategy
-from diffgan.search.writing import Writer
 from diffgan.stats import Packing
 from diffgan.summaries import Summary, summarise
 from diffgan.watching import Silent, Watcher
@@ -141,8 +139,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
     generator = _generator(wanted, dataset, watcher)
     folder = _folder(wanted, dataset, models, generator)
     with _archive(folder, dataset, resume=wanted.resume) as archive:
-        writer = Writer()
-        setup = _setup(wanted, dataset, generator, divergence, archive, writer)
+        setup = _setup(wanted, dataset, generator, divergence, archive)
         strategy = build_strategy(wanted.strategy, setup)
         search = Search(
             strategy,
@@ -152,7 +149,6 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
             clock=setup.clock,
             stopwatch=setup.stopwatch,
             admit=_admit(wanted.min_distance, archive),
-            writer=writer,
         )
         if wanted.resume:
             search.restore()
@@ -270,14 +266,9 @@ def _timed(generator: Generator, stopwatch: Stopwatch) -> Generator:
 
 
 def _setup(
-    wanted: Wanted, dataset: Dataset, generator: Generator, divergence: Divergence, archive: Archive, writer: Writer
+    wanted: Wanted, dataset: Dataset, generator: Generator, divergence: Divergence, archive: Archive
 ) -> StrategySetup:
     stopwatch = Stopwatch()
-
-    def recall(places: NDArray[np.int64]) -> ByteImages:
-        writer.wait()
-        return archive.images_at(places + 1)
-
     configured = {} if wanted.config is None else configs.read_named(wanted.config).get("search") or {}
     return StrategySetup(
         generator=_timed(generator, stopwatch),
@@ -287,7 +278,7 @@ def _setup(
         settings={**configured, **wanted.settings},
         batch_size=wanted.batch,
         divergence=divergence,
-        recall=recall,
+        recall=lambda places: archive.images_at(places + 1),
         stopwatch=stopwatch,
         clock=SearchClock(wanted.budget.seconds),
     )

@@ -122,7 +122,7 @@ def _holds_something(log: Path) -> bool:
 
 def _connect(path: Path, access: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?{access}"
-    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")  # the first look at the file
     except BaseException:

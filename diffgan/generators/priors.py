@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -62,9 +63,11 @@ class NormalPrior(BaseModel):
 
     def to_latents(self, points: Points) -> Latents:
         """What the generator receives for points of the unit cube: equal volumes are equally probable."""
-        from scipy.special import ndtri
+        import torch
 
-        latents: Latents = ndtri(np.clip(points, _MARGIN, 1 - _MARGIN)).astype(np.float32)
+        inner = torch.from_numpy(np.clip(points, _MARGIN, 1 - _MARGIN))
+        # The normal quantile; torch has it as such, too, and scipy, at three times the cost.
+        latents: Latents = (torch.erfinv(2 * inner - 1) * math.sqrt(2)).float().numpy()
         return latents
 
     def to_points(self, latents: Latents) -> Points:

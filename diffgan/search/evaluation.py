@@ -110,7 +110,8 @@ class Evaluator:
         said = self.divergence(a, b)
         amount, triggers = said.amount.copy(), said.triggers.copy()
         if self.divergence.task == "classification":
-            doubtful = np.flatnonzero(triggers & (np.minimum(margins(a), margins(b)) < NEAR))
+            rows = np.flatnonzero(triggers)
+            doubtful = rows[np.minimum(margins(a[rows]), margins(b[rows])) < NEAR]
             if len(doubtful):
                 a, b = a.copy(), b.copy()
             for row in doubtful:

@@ -19,7 +19,6 @@ from diffgan.search.divergence import Divergences
 from diffgan.search.evaluation import Begun, Evaluated, Evaluator
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import Batch, State, Strategy
-from diffgan.search.writing import Writer
 
 #: Batches without a trigger after which the checkpoint is written all the same.
 QUIET_BATCHES = 16
@@ -56,7 +55,6 @@ class Search:
         clock: made with the budget's seconds; the strategy has the same one.
         stopwatch: told where the time goes.
         admit: which of the triggers with new images are archived; None: all are.
-        writer: writes to the archive; given where others read from it while the search runs.
     """
 
     def __init__(
@@ -69,7 +67,6 @@ class Search:
         clock: SearchClock,
         stopwatch: Stopwatch,
         admit: Admit | None = None,
-        writer: Writer | None = None,
     ) -> None:
         if budget == Budget():
             raise UsageError("The search has no end: give a budget of time, evaluations, queries or triggers.")
@@ -77,7 +74,6 @@ class Search:
         self.disagreement: dict[tuple[int, int], int] = {}
         self._strategy, self._evaluator, self._archive, self._budget = strategy, evaluator, archive, budget
         self.clock, self.stopwatch, self._admit = clock, stopwatch, admit
-        self._writer = writer or Writer()
         self._stopped = False
         self._generation, self._quiet = 0, 0
         #: The first answers to the next batch, where a counted limit cut it short.
@@ -116,13 +112,10 @@ class Search:
             ArchiveError: the disk refuses; what was found before is archived.
         """
         self.clock.start(self.spent.seconds)
-        try:
-            while (ended := self._ended()) is None:
-                self._one_batch()
-                self.spent = self.spent.model_copy(update={"seconds": self.clock.seconds})
-                watch(self.moment())
-        finally:
-            self._writer.wait()
+        while (ended := self._ended()) is None:
+            self._one_batch()
+            self.spent = self.spent.model_copy(update={"seconds": self.clock.seconds})
+            watch(self.moment())
         if self._quiet:
             self._archive.save_checkpoint(self._checkpoint(self._strategy.state()))
         return ended
@@ -191,7 +184,6 @@ class Search:
             ids = image_ids(part.images[rows])
             new = np.zeros(len(ids), dtype=np.bool_)
             new[np.unique(ids, return_index=True)[1]] = True
-            self._writer.wait()
             new &= ~self._archive.contains(ids)
         if self._admit is not None and new.any():
             with self.stopwatch.measure("diversity"):
@@ -200,7 +192,7 @@ class Search:
         return is_new, ids[new]
 
     def _keep(self, found: TriggerBatch, ids: NDArray[np.int64], state: Callable[[], State]) -> None:
-        """Triggers and checkpoint are committed together, beside the next batch; without a trigger, now and then."""
+        """Triggers and checkpoint are committed together; without a trigger, now and then."""
         self.spent = self.spent.model_copy(update={"unique": self.spent.unique + len(ids)})
         if not len(ids) and self._begun is None and self._quiet + 1 < QUIET_BATCHES:
             self._quiet += 1
@@ -209,9 +201,9 @@ class Search:
         with self.stopwatch.measure("archive"):
             checkpoint = self._checkpoint(state())
             if len(ids):
-                self._writer.write(lambda: self._archive.add(found, checkpoint, new_ids=ids))
+                self._archive.add(found, checkpoint, new_ids=ids)
             else:
-                self._writer.write(lambda: self._archive.save_checkpoint(checkpoint))
+                self._archive.save_checkpoint(checkpoint)
         self._count(found)
 
     def _found(self, part: Batch, said: Evaluated, is_new: NDArray[np.bool_]) -> TriggerBatch:

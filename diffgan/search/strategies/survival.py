@@ -25,20 +25,17 @@ def front_ranks(objectives: Objectives) -> Ints:
     order = np.lexsort((-objectives[:, 1], -objectives[:, 0]))
     # From the greatest first objective down, a front is known by its last second objective: it dominates whatever
     # comes later and has no more of the second. These last values fall from front to front, so one can bisect them.
+    ordered = -objectives[order]
+    different = np.ones(len(ordered), dtype=np.bool_)
+    different[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     lasts: list[float] = []
     ranks: list[int] = []
-    before: tuple[float, float] | None = None
-    for first, second in (-objectives[order]).tolist():
-        if (first, second) != before:
-            rank = bisect_right(lasts, second)
-            if rank == len(lasts):
-                lasts.append(second)
-            else:
-                lasts[rank] = second
-            before = (first, second)
+    for second in ordered[different, 1].tolist():
+        rank = bisect_right(lasts, second)
+        lasts[rank : rank + 1] = [second]
         ranks.append(rank)
     result = np.empty(len(objectives), dtype=np.int64)
-    result[order] = ranks
+    result[order] = np.array(ranks, dtype=np.int64)[np.cumsum(different) - 1]
     return result
 
 
