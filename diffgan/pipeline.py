@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -31,7 +32,7 @@ from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import DEFAULT as DEFAULT_DIVERGENCE
 from diffgan.search.divergence import Divergence, divergence_named
 from diffgan.search.evaluation import Evaluator
-from diffgan.search.loop import Admit, Search
+from diffgan.search.loop import Admit, Moment, Search
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import DEFAULT_BATCH, Strategy, StrategySetup
 from diffgan.search.strategies.registry import build_strategy
@@ -41,8 +42,11 @@ from diffgan.watching import Silent, Watcher
 
 DEFAULT_SECONDS = 600.0
 
+#: Seconds of search between two lines of metrics.
+LOGGED_EVERY = 5.0
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What a comparison came to.
 
@@ -53,6 +57,15 @@ class Comparison:
 
     folder: Path
     summary: Summary
+
+    def __repr__(self) -> str:
+        """In a line, for notebooks."""
+        made = self.summary
+        kinds = sum(len(row) for row in made["disagreement"].values())
+        return (
+            f"<Comparison of {made['models']['a']} and {made['models']['b']} on {made['data']}: {made['unique']:,} "
+            f"unique triggers of {kinds} kinds among {made['evaluations']:,} images, in {self.folder}>"
+        )
 
     def archive(self) -> Archive:
         """The triggers, to read; close it after use, or use it in a `with`."""
@@ -157,13 +170,32 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
             _warm_up(generator, models, strategy, wanted.batch)
             preparation = perf_counter() - started
             with watcher.searching(search, dataset.classes) as watch:
-                ended = search.run(watch)
+                ended = search.run(_logged(watch, folder))
+                folder.log(_entry(search.moment()))
         finally:
             strategy.close()
             facts = {"preparation_seconds": round(preparation, 3), "ended_by": ended}
             summary = summarise(search, strategy, archive, models, dataset, seed=wanted.seed) | facts
             folder.write_summary(summary)
     return Comparison(folder.path, summary)
+
+
+def _logged(watch: Callable[[Moment], None], folder: RunFolder) -> Callable[[Moment], None]:
+    """Also leaves a line in the run's metrics now and then."""
+    last = -math.inf
+
+    def both(moment: Moment) -> None:
+        nonlocal last
+        if moment.spent.seconds - last >= LOGGED_EVERY:
+            last = moment.spent.seconds
+            folder.log(_entry(moment))
+        watch(moment)
+
+    return both
+
+
+def _entry(moment: Moment) -> dict[str, Any]:
+    return {**moment.spent.model_dump(), "kinds": len(moment.disagreement), **moment.facts}
 
 
 def _divergence(wanted: str) -> Divergence:

@@ -34,17 +34,22 @@ class Candidates:
 
 
 class Filter(Protocol):
-    """Says of triggers whether they are valid. Its scores are stored, so that another threshold applies at once.
+    """Says of triggers whether they are valid. Its scores are stored, so that another threshold applies at once."""
 
-    Attributes:
-        name: of its verdicts in the archive: letters, digits and dashes.
-        threshold: triggers with a score of at least this pass.
-        identity: what the scores depend on, besides the image: a text; where it changes, scores are made anew.
-    """
+    @property
+    def name(self) -> str:
+        """Of its verdicts in the archive: letters, digits and dashes."""
+        ...
 
-    name: str
-    threshold: float
-    identity: str
+    @property
+    def threshold(self) -> float:
+        """Triggers with a score of at least this pass."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """What the scores depend on, besides the image: where it changes, scores are made anew."""
+        ...
 
     def scores(self, candidates: Candidates) -> Scores:
         """One number for each trigger; higher is better, NaN where the filter cannot say (it passes, then)."""

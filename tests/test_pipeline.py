@@ -60,7 +60,9 @@ def go(gan: Path, out: Path, noise: float = 0.3, **wanted: Any) -> Comparison:
 def test_a_run_leaves_its_folder(gan: Path, tmp_path: Path) -> None:
     made = go(gan, tmp_path / "run", seed=4)
     names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"archive.db", "config.yaml", "environment.json", "summary.json"} <= names
+    assert {"archive.db", "config.yaml", "environment.json", "metrics.jsonl", "summary.json"} <= names
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["evaluations"] for line in lines][-1] == 1500
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary == made.summary
     assert summary["evaluations"] == 1500

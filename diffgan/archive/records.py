@@ -40,7 +40,7 @@ class TriggerBatch:
         latents: what the generator received; a row of NaN where only some rows lack them.
         classes: the class asked of a conditional generator, or `NO_INDEX`.
         seed_index: the real image that a mutation began with, or `NO_INDEX`.
-        parent: the id of the trigger that it was made from, or `NO_PARENT`.
+        parent: the number of the evaluation that made the first of its parents, or `NO_PARENT`.
 
     Raises:
         DataError: the columns do not fit together.

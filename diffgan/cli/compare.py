@@ -98,9 +98,11 @@ def show(made: Comparison) -> None:
         f"({summary['evaluations_per_second']:,.0f}/s), {summary['strategy']}, seed {summary['seed']}",
         "triggers": f"{summary['triggers']:,}, {summary['unique']:,} of them unique",
         "kinds": f"{len(cells):,} (label of A, label of B)",
+        "crowding": crowding_of(summary["search"]),
         "time": ", ".join(f"{name} {share:.0%}" for name, share in summary["time_share"].items() if share >= 0.005),
         "run": made.folder,
     }
+    facts = {name: fact for name, fact in facts.items() if fact}
     print_facts(f"{names['a']} and {names['b']} on {summary['data']}", facts)
     if not summary["unique"]:
         print_note(
@@ -116,6 +118,16 @@ def show(made: Comparison) -> None:
     if rest:
         rows.append([f"{len(cells) - _CELLS} more kinds", f"{rest:,}", percent(rest / summary["unique"])])
     print_table("Where they disagree", [f"{names['a']} → {names['b']}", "unique triggers", "share"], rows)
+
+
+def crowding_of(facts: dict[str, Any]) -> str:
+    """How far a search has settled on one kind; empty where its strategy does not say."""
+    if "largest_cell_share" not in facts:
+        return ""
+    return (
+        f"{percent(facts['largest_cell_share'])} of the triggers are of one kind, "
+        f"{percent(facts['largest_recent_cell_share'])} of the latest"
+    )
 
 
 def cells_of(disagreement: dict[str, dict[str, int]]) -> list[tuple[str, str, int]]:

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from diffgan import __version__
-from diffgan.cli import compare, demo, export, gan, inspect, labels
+from diffgan.cli import compare, demo, export, filter, gan, inspect, labels  # noqa: A004
 from diffgan.cli.console import printable
 from diffgan.errors import DiffganError
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("compare")(compare.compare)
+app.command("filter")(filter.filter_)
 app.command("inspect")(inspect.inspect)
 app.command("export")(export.export)
 app.add_typer(gan.app, name="gan")

@@ -4,7 +4,7 @@
     python docs/benchmarks/search.py flat A B --generator G --data DATA [--triggers 200000]
     python docs/benchmarks/search.py finds A B --generator G... --data DATA --judge MODEL... [--seconds 60] [--seeds 1]
 
-`overhead`: images per second of generator → A → B with nothing else, and of `compare`, in turn. `flat`: speed and memory by
+`overhead`: images per second of generator → A → B alone, and of `compare`, in turn. `flat`: speed and memory by
 quarters of the evaluations. `finds`: DV of strategies, in turn.
 """
 
@@ -151,7 +151,14 @@ def flat(arguments: argparse.Namespace) -> None:
 def finds(arguments: argparse.Namespace) -> None:
     """DV after some seconds, by strategy."""
     judge = Judge.calibrate(
-        [load_classifier(path, spec=load_dataset(arguments.data).spec) for path in arguments.judge],
+        [
+            load_classifier(
+                path,
+                spec=load_dataset(arguments.data).spec,
+                options={"features_name": "features"} if not place else None,
+            )
+            for place, path in enumerate(arguments.judge)
+        ],
         load_dataset(arguments.data).images,
     )
     for generator in arguments.generator:
@@ -162,7 +169,7 @@ def finds(arguments: argparse.Namespace) -> None:
                     summary = made.summary
                     with made.archive() as archive:
                         columns = [archive.column(name) for name in ("images", "label_a", "label_b")]
-                    measured = judge.measure(columns[0], columns[1], columns[2])
+                    measured = judge.measure(columns[0], columns[1], columns[2]).yardstick
                     print(
                         f"{Path(generator).stem} {summary['strategy']} seed {summary['seed']}: "
                         f"{summary['evaluations']:,} images, {measured}",

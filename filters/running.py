@@ -1,0 +1,212 @@
+"""Filters over a run's folder: what `diffgan filter` does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from diffgan import configs
+from diffgan.archive import Archive
+from diffgan.datasets import Dataset, load_dataset
+from diffgan.drafts import replacing
+from diffgan.errors import ArchiveError, UsageError
+from diffgan.filters.building import FilterSetup, build_chain
+from diffgan.filters.calibration import calibrate, labelled_scores
+from diffgan.filters.chain import Stage, Watch, run_chain
+from diffgan.filters.protocol import Candidates, Filter
+from diffgan.filters.recognisable import MOST_LOOKED_AT, RecognisableFilter
+from diffgan.filters.settings import FilterSettings, read_filter_settings
+from diffgan.filters.thresholds import Target
+from diffgan.filters.validity import sampling_doubts, validity_ratio
+from diffgan.labels import consensus
+from diffgan.labels.origins import run_data
+from diffgan.runs import RunFolder
+
+#: Thresholds that were found from labels, or given: they hold until others are.
+_CHOSEN = "thresholds.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterWishes:
+    """What may be asked for.
+
+    Attributes:
+        config: a configuration's name or file.
+        discriminator: the folder of a GAN of the run's data.
+        references: data with real images for the SSIM.
+        data: the run's, where it has moved.
+        thresholds: by the filter's name, in place of its own.
+        target: what thresholds found from labels aim at; None: none are looked for.
+    """
+
+    config: str | None = None
+    discriminator: Path | None = None
+    references: str | None = None
+    data: str | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What the filters came to.
+
+    Attributes:
+        triggers: in the archive.
+        stages: of the chain.
+        notes: what was left out, and why.
+        calibration: what the labels say, as texts; empty where nobody asked.
+    """
+
+    triggers: int
+    stages: list[Stage]
+    notes: list[str]
+    calibration: list[str]
+
+
+def filter_run(run: Path, wishes: FilterWishes, watch: Watch = lambda *_: None) -> Filtered:
+    """Gives verdicts on all triggers of a run.
+
+    Raises:
+        DiffganError: there is no such run, or something does not fit; verdicts so far stay.
+    """
+    folder = RunFolder(run)
+    if not folder.archive.is_file():
+        raise UsageError(f"{run} holds no archive.db: give the folder that a search wrote to.")
+    target = None if wishes.target is None else Target.parse(wishes.target)
+    with Archive.open(folder.archive) as archive:
+        triggers = archive.count()
+        if not triggers:
+            return Filtered(0, [], ["The archive is empty: there is nothing to filter."], [])
+        data = run_data(run) if wishes.data is None else load_dataset(wishes.data)
+        settings = _settings(wishes.config, data)
+        setup = _setup(folder, archive, data, wishes)
+        built = build_chain(settings, setup, lambda done, total: watch("training", done, total))
+        chosen = _read_chosen(run) | dict(settings.thresholds) | dict(wishes.thresholds)
+        filters = _with_thresholds(_adapted(built.filters, archive, settings), chosen)
+        stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
+        texts: list[str] = []
+        if target is not None:
+            found, texts = _from_labels(archive, filters, target)
+            chosen |= found
+            filters = _with_thresholds(filters, found)
+            stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
+        if wishes.thresholds or target is not None:
+            _write_chosen(run, chosen)
+        _into_summary(folder, stages, archive.count(kept_only=True))
+    return Filtered(triggers, stages, list(built.notes), texts)
+
+
+def _settings(config: str | None, data: Dataset) -> FilterSettings:
+    name = data.name.partition(":")[0]
+    own = configs.read(name) if name in configs.names() else {}
+    chosen = {} if config is None else configs.read_named(config)
+    merged: dict[str, Any] = {}
+    for content in (own, chosen):
+        section = content.get("filters") or {}
+        if not isinstance(section, dict):
+            raise UsageError(f"{config or name}: filters holds a {type(section).__name__}; expected KEY: VALUE lines.")
+        merged |= section
+    return read_filter_settings(merged, config or name)
+
+
+def _setup(folder: RunFolder, archive: Archive, data: Dataset, wishes: FilterWishes) -> FilterSetup:
+    if data.spec != archive.image_spec:
+        raise UsageError(f"{data.name} has images of {data.spec}, but the run's are of {archive.image_spec}.")
+    references = None if wishes.references is None else load_dataset(wishes.references)
+    if references is not None and references.spec != archive.image_spec:
+        raise UsageError(
+            f"The references of {references.name} are images of {references.spec}, but the run's are of "
+            f"{archive.image_spec}: give references of that size."
+        )
+    own = wishes.discriminator or _generator_of(folder)
+    images = None if references is None else references.images
+    return FilterSetup(data=data, references=images, discriminator=own, has_classes=archive.has("classes"))
+
+
+def _generator_of(folder: RunFolder) -> Path | None:
+    """The run's own GAN, where it is one of ours and still there."""
+    if not (folder.path / "config.yaml").is_file():
+        return None
+    described = folder.config().get("generator")
+    source = Path(str(described.get("source", ""))) if isinstance(described, dict) else Path()
+    return source if (source / "discriminator.safetensors").is_file() else None
+
+
+def _adapted(filters: Sequence[Filter], archive: Archive, settings: FilterSettings) -> list[Filter]:
+    if not settings.adapted:
+        return list(filters)
+    return [one.adapted(_sample(archive)) if isinstance(one, RecognisableFilter) else one for one in filters]
+
+
+def _sample(archive: Archive) -> Candidates:
+    """Triggers evenly spread over the archive."""
+    ids = archive.column("ids")
+    found = archive.find(ids[:: max(1, -(-len(ids) // MOST_LOOKED_AT))])
+    return Candidates(ids=found.ids, images=found.images, classes=found.classes, divergence=found.divergence)
+
+
+def _with_thresholds(filters: Sequence[Filter], thresholds: Mapping[str, float]) -> list[Filter]:
+    unknown = sorted(set(thresholds) - {one.name for one in filters})
+    if unknown:
+        names = ", ".join(one.name for one in filters) or "none"
+        raise UsageError(f"There is no filter {unknown[0]!r} in this chain to give a threshold to; there are: {names}.")
+    return [_at(one, thresholds[one.name]) if one.name in thresholds else one for one in filters]
+
+
+def _at(one: Filter, threshold: float) -> Filter:
+    if np.isnan(threshold):
+        raise UsageError(f"The threshold of {one.name} is no number; expected one, as in --threshold {one.name}=0.4.")
+    try:
+        return cast("Filter", replace(cast("Any", one), threshold=threshold))
+    except TypeError as error:
+        raise UsageError(
+            f"The filter {one.name} takes no threshold from outside: set it by its own options."
+        ) from error
+
+
+def _from_labels(archive: Archive, filters: Sequence[Filter], target: Target) -> tuple[dict[str, float], list[str]]:
+    """Thresholds, and what there is to say."""
+    said = consensus(archive.labels.read())
+    ids, valid = said.validity()
+    if not len(ids):
+        return {}, ["No trigger is labelled: the defaults apply. See diffgan labels import, and labels judge."]
+    found, texts = {}, []
+    for one in filters:
+        labelled = labelled_scores(archive.verdicts.read(one.name), said)
+        result = calibrate(labelled, rng=np.random.default_rng(0), targets=[target])
+        texts.append(f"{one.name}\n{result}")
+        threshold = result.choices[0].threshold
+        if threshold is not None:
+            found[one.name] = threshold.estimate
+    everybody = archive.column("ids")
+    has_label = np.isin(everybody, ids)
+    doubts = sampling_doubts(has_label, kept=archive.column("kept"))
+    texts.append(str(validity_ratio(int(valid.sum()), len(ids), len(everybody), doubts=doubts)))
+    return found, texts
+
+
+def _read_chosen(run: Path) -> dict[str, float]:
+    try:
+        return {str(name): float(value) for name, value in json.loads((run / _CHOSEN).read_text("utf-8")).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _write_chosen(run: Path, chosen: Mapping[str, float]) -> None:
+    try:
+        with replacing(run / _CHOSEN) as draft:
+            draft.write_text(json.dumps(chosen, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ArchiveError(f"{run / _CHOSEN} cannot be written ({error.strerror}): see the disk.") from error
+
+
+def _into_summary(folder: RunFolder, stages: Sequence[Stage], kept: int) -> None:
+    summary = folder.summary()
+    if summary is not None:
+        folder.write_summary(summary | {"kept": kept, "filters": {stage.name: stage.as_json() for stage in stages}})
