@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from diffgan import configs
@@ -21,7 +22,7 @@ from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.cached import cached_generator
 from diffgan.gan_training.settings import read_settings
 from diffgan.generators.generator import Generator, load_generator
-from diffgan.images import to_floats
+from diffgan.images import ByteImages, to_floats
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known
 from diffgan.models.loading import Source
@@ -279,12 +280,20 @@ def _admit(distance: float | None, archive: Archive) -> Admit | None:
     """Keeps near-duplicates of what is archived out."""
     if distance is None:
         return None
+    from threadpoolctl import ThreadpoolController
+
     if not 0 < distance < 1:
         raise UsageError(f"--min-distance is a cosine distance above 0 and below 1, not {distance}.")
     packing = Packing([distance])
     for page in archive.stream("images"):
         packing.add([page["images"]])
-    return lambda images: packing.add([images])
+    numpy = ThreadpoolController().select(user_api="blas")
+
+    def admit(images: ByteImages) -> NDArray[np.bool_]:
+        with numpy.limit(limits=1):  # a second thread of numpy's gets in the way of the models', see `Nearest`
+            return packing.add([images])
+
+    return admit
 
 
 def _timed(generator: Generator, stopwatch: Stopwatch) -> Generator:

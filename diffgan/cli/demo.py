@@ -22,7 +22,7 @@ def demo(
     from diffgan import pipeline
     from diffgan.cli.compare import show
     from diffgan.cli.live import Terminal
-    from diffgan.demo import parts_of, train_classifiers, write_best
+    from diffgan.demo import DISTANCE, parts_of, train_classifiers, write_best
     from diffgan.durations import parse_duration
     from diffgan.errors import UsageError
     from diffgan.runs import next_folder
@@ -44,11 +44,12 @@ def demo(
             budget=budget,
             watcher=Terminal(),
             out=folder / "run",
+            min_distance=DISTANCE,
             seed=seed,
         )
-        pictured = write_best(made.folder / "archive.db", made.folder / "best.png")
+        pictured = write_best(made.folder / "archive.db", made.folder / "best.png", test)
     show(made)
     if pictured:
-        print_note(f"Look at the {pictured} most divergent, of every kind in turn: {made.folder / 'best.png'}")
+        print_note(f"Look at the {pictured} most divergent recognisable ones, kind by kind: {made.folder / 'best.png'}")
     if made.summary["ended_by"] == "stopped":
         raise typer.Exit(130)

@@ -46,7 +46,7 @@ def test_a_search_ends_with_a_summary(pair: list[str], tmp_path: Path) -> None:
     assert summary == json.loads((tmp_path / "run" / "summary.json").read_text())
     shown = run("inspect", tmp_path / "run")
     assert f"{summary['unique']:,}" in shown.stdout
-    assert write_best(tmp_path / "run" / "archive.db", tmp_path / "best.png") > 0
+    assert write_best(tmp_path / "run" / "archive.db", tmp_path / "best.png", load_dataset("digits:test")) > 0
     assert (tmp_path / "best.png").stat().st_size > 0
 
 
