@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.archive import columns, reading
+from diffgan.archive.checkpoint import Checkpoint
 from diffgan.archive.connection import create_file, open_file, writing
 from diffgan.archive.connection import reading as one_view
 from diffgan.archive.faults import telling
@@ -43,6 +44,7 @@ class Archive:
         self.verdicts = Verdicts(connection, path)
         self.labels = Labels(connection, path, layout.class_names)
         self._connection = connection
+        self._checkpoint = Checkpoint(connection)
         self._layout = layout
 
     @classmethod
@@ -128,7 +130,10 @@ class Archive:
                 is_new = _first_of_each(ids) & ~self.contains(ids)
             new = batch if is_new.all() else batch.select(is_new)
             self._insert(new, ids[is_new].tolist())
-            self._replace_checkpoint(checkpoint)
+            if checkpoint is not None:
+                self._checkpoint.replace(checkpoint)
+        if checkpoint is not None:
+            self._checkpoint.committed()
         self._layout = layout
         return is_new
 
@@ -139,7 +144,8 @@ class Archive:
             ArchiveError: the disk refuses; the former checkpoint stands.
         """
         with writing(self._connection, self.path):
-            self._replace_checkpoint(checkpoint)
+            self._checkpoint.replace(checkpoint)
+        self._checkpoint.committed()
 
     def checkpoint(self) -> dict[str, bytes]:
         """The checkpoint of the last commit that brought one; empty before.
@@ -148,7 +154,7 @@ class Archive:
             ArchiveError: the file cannot be read.
         """
         with telling("read the archive", self.path):
-            return dict(self._connection.execute("SELECT name, value FROM checkpoint").fetchall())
+            return self._checkpoint.read()
 
     # Reading
 
@@ -307,11 +313,6 @@ class Archive:
         first = self.count() + 1
         columns.insert(self._connection, new, ids, first)
         remember(self._connection, zip(ids, range(first, first + len(ids)), strict=True))
-
-    def _replace_checkpoint(self, checkpoint: Mapping[str, bytes] | None) -> None:
-        if checkpoint is not None:
-            self._connection.execute("DELETE FROM checkpoint")
-            self._connection.executemany("INSERT INTO checkpoint (name, value) VALUES (?, ?)", checkpoint.items())
 
 
 def _first_of_each(ids: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -3,6 +3,7 @@
     python docs/benchmarks/search.py overhead A B --generator G --data DATA [--seconds 10] [--rounds 3]
     python docs/benchmarks/search.py flat A B --generator G --data DATA [--triggers 200000]
     python docs/benchmarks/search.py finds A B --generator G... --data DATA --judge MODEL... [--seconds 60] [--seeds 1]
+        [--strategies random nsga2] [--populations 512]
 
 `overhead`: images per second of generator → A → B alone, and of `compare`, in turn. `flat`: speed and memory by
 quarters of the evaluations. `finds`: DV of strategies, in turn.
@@ -14,6 +15,7 @@ import argparse
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -58,6 +60,7 @@ def searched(
     seed: int = 0,
     use: Callable[[Comparison], None] = lambda _: None,
     watcher: Silent | None = None,
+    settings: dict[str, int] | None = None,
     **limits: float,
 ) -> Comparison:
     """A run in a folder that is gone afterwards."""
@@ -72,6 +75,7 @@ def searched(
             seed=seed,
             batch=BATCH,
             watcher=watcher,
+            settings=settings or {},
             **limits,
         )
         use(made)
@@ -163,16 +167,17 @@ def finds(arguments: argparse.Namespace) -> None:
     )
     for generator in arguments.generator:
         for seed in range(arguments.seeds):
-            for strategy in arguments.strategies:
+            for strategy, population in product(arguments.strategies, arguments.populations):
 
-                def show(made: Comparison, generator: str = generator) -> None:
+                def show(made: Comparison, generator: str = generator, population: int = population) -> None:
                     summary = made.summary
                     with made.archive() as archive:
                         columns = [archive.column(name) for name in ("images", "label_a", "label_b")]
                     measured = judge.measure(columns[0], columns[1], columns[2]).yardstick
+                    name = f"{summary['strategy']} {population or ''}".strip()
                     print(
-                        f"{Path(generator).stem} {summary['strategy']} seed {summary['seed']}: "
-                        f"{summary['evaluations']:,} images, {measured}",
+                        f"{Path(generator).stem}, {name}, seed {summary['seed']}: {summary['evaluations']:,} images, "
+                        f"{measured}",
                         flush=True,
                     )
 
@@ -184,6 +189,7 @@ def finds(arguments: argparse.Namespace) -> None:
                     strategy=strategy,
                     seed=seed,
                     use=show,
+                    settings={"population": population} if population else {},
                     budget=arguments.seconds,
                 )
 
@@ -198,6 +204,7 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--strategy", default="nsga2")
     parser.add_argument("--strategies", nargs="+", default=["random", "nsga2"])
+    parser.add_argument("--populations", nargs="+", type=int, default=[0])
     parser.add_argument("--judge", nargs="+", default=[])
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--seeds", type=int, default=1)

@@ -167,6 +167,23 @@ def test_the_checkpoint_is_replaced_as_a_whole(archive: Archive, make_batch: Mak
     assert archive.checkpoint() == {"rng": b"1"}
 
 
+def test_only_parts_of_the_checkpoint_that_changed_are_written(archive: Archive, make_batch: MakeBatch) -> None:
+    archive.add(make_batch(0, 1), {"same": b"1", "changes": b"2", "goes": b"3"})
+    before = archive._connection.total_changes
+    archive.save_checkpoint({"same": b"1", "changes": b"4", "comes": b"5"})
+    assert archive._connection.total_changes - before == 3  # one gone, one changed, one new
+    assert archive.checkpoint() == {"same": b"1", "changes": b"4", "comes": b"5"}
+
+
+def test_after_a_failure_the_checkpoint_is_written_whole(archive: Archive, make_batch: MakeBatch) -> None:
+    archive.add(make_batch(0, 1), {"n": b"1", "m": b"1"})
+    with pytest.raises(ArchiveError):
+        archive.save_checkpoint({"n": b"2", "m": b"2", "none": None})  # type: ignore[dict-item]
+    archive.add(make_batch(1, 1))  # commits, without a checkpoint
+    archive.save_checkpoint({"n": b"2", "m": b"2"})
+    assert archive.checkpoint() == {"n": b"2", "m": b"2"}
+
+
 def test_a_batch_that_fails_leaves_neither_rows_nor_checkpoint(archive: Archive, make_batch: MakeBatch) -> None:
     archive.add(make_batch(0, 2), {"n": b"2"})
     bad_checkpoint = {"n": b"4", "none": None}

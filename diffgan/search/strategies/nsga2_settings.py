@@ -43,7 +43,7 @@ class Nsga2Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    population: int = Field(512, ge=SMALLEST, strict=True)
+    population: int = Field(1024, ge=SMALLEST, strict=True)
     offspring: Count | None = None
     crossover: Share = 0.9
     crossover_genes: Share = 0.5
