@@ -34,7 +34,7 @@ class Checkpoint:
             former = {}
         gone = [(name,) for name in former if name not in parts]
         self._connection.executemany("DELETE FROM checkpoint WHERE name = ?", gone)
-        changed = [(name, value) for name, value in parts.items() if former.get(name) != value]
+        changed = [(name, value) for name, value in parts.items() if name not in former or former[name] != value]
         self._connection.executemany(_WRITE, changed)
 
     def committed(self) -> None:
