@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,13 +26,14 @@ NAMES = tuple(str(number) for number in range(CLASSES))
 STRATEGIES = ["random", "nsga2"]
 
 
-def setup(batch: int = 50) -> StrategySetup:
+def setup(batch: int = 50, **settings: Any) -> StrategySetup:
     rng = np.random.default_rng(1)
     return StrategySetup(
         generator=generator(),
         images=rng.integers(0, 256, (200, 8, 8, 1), dtype=np.uint8),
         labels=np.arange(200) % CLASSES,
         seed=3,
+        settings=settings,
         batch_size=batch,
         divergence=divergence_named("euclidean"),
     )
@@ -42,7 +44,14 @@ def search(
 ) -> Search:
     evaluator = Evaluator(*(models or pair()), divergence_named("euclidean"))
     clock = SearchClock(budget.seconds)
-    return Search(build_strategy(strategy, setup()), evaluator, archive, budget, clock=clock, stopwatch=Stopwatch())
+    return Search(
+        build_strategy(strategy, setup(**({"population": 100} if strategy == "nsga2" else {}))),
+        evaluator,
+        archive,
+        budget,
+        clock=clock,
+        stopwatch=Stopwatch(),
+    )
 
 
 def create(path: Path) -> Archive:
