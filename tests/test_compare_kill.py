@@ -65,7 +65,7 @@ def gan(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("strategy", ["random", pytest.param("nsga2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("strategy", ["random", "nsga2"])
 def test_killed_and_resumed_equals_uninterrupted(tmp_path: Path, gan: Path, strategy: str) -> None:
     with start(tmp_path / "whole", gan, strategy) as whole:
         whole.communicate(timeout=200)
