@@ -87,7 +87,9 @@ def filter_run(run: Path, wishes: FilterWishes, watch: Watch = lambda *_: None) 
         settings = _settings(wishes.config, data)
         setup = _setup(folder, archive, data, wishes)
         built = build_chain(settings, setup, lambda done, total: watch("training", done, total))
-        chosen = _read_chosen(run) | dict(settings.thresholds) | dict(wishes.thresholds)
+        asked = {**settings.thresholds, **wishes.thresholds}
+        _check_names(asked, built.filters)
+        chosen = _read_chosen(run) | asked
         filters = _with_thresholds(_adapted(built.filters, archive, settings), chosen)
         stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
         texts: list[str] = []
@@ -151,11 +153,15 @@ def _sample(archive: Archive) -> Candidates:
     return Candidates(ids=found.ids, images=found.images, classes=found.classes, divergence=found.divergence)
 
 
-def _with_thresholds(filters: Sequence[Filter], thresholds: Mapping[str, float]) -> list[Filter]:
+def _check_names(thresholds: Mapping[str, float], filters: Sequence[Filter]) -> None:
     unknown = sorted(set(thresholds) - {one.name for one in filters})
     if unknown:
         names = ", ".join(one.name for one in filters) or "none"
         raise UsageError(f"There is no filter {unknown[0]!r} in this chain to give a threshold to; there are: {names}.")
+
+
+def _with_thresholds(filters: Sequence[Filter], thresholds: Mapping[str, float]) -> list[Filter]:
+    """Thresholds kept from a former run may be of filters that this chain has not."""
     return [_at(one, thresholds[one.name]) if one.name in thresholds else one for one in filters]
 
 

@@ -45,7 +45,7 @@ def filter_(
     from diffgan.filters.running import FilterWishes, filter_run
     from diffgan.models.options import parse_assignments
 
-    thresholds = parse_assignments(threshold or [], "--threshold")
+    thresholds = parse_assignments(threshold or [], "--threshold", example="ssim=0.4")
     for name, value in thresholds.items():
         if not isinstance(value, (int, float)):
             raise UsageError(f"The threshold of {name} is {value!r}; expected a number, as in --threshold ssim=0.4.")

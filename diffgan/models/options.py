@@ -72,7 +72,7 @@ class ModelOptions(BaseModel):
         return self.classes if isinstance(self.classes, tuple) else None
 
 
-def parse_assignments(assignments: Sequence[str], flag: str) -> dict[str, Any]:
+def parse_assignments(assignments: Sequence[str], flag: str, *, example: str = "output=logits") -> dict[str, Any]:
     """Reads `KEY=VALUE` pairs from the command line; values are YAML.
 
     Raises:
@@ -86,7 +86,7 @@ def parse_assignments(assignments: Sequence[str], flag: str) -> dict[str, Any]:
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals or not key:
-            raise UsageError(f"{flag} takes KEY=VALUE, such as {flag} output=logits, not {assignment!r}.")
+            raise UsageError(f"{flag} takes KEY=VALUE, such as {flag} {example}, not {assignment!r}.")
         try:
             values[key.strip()] = yaml.safe_load(text)
         except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -99,6 +99,15 @@ def test_a_threshold_applies_and_stays(
     assert kept(run).all()
 
 
+def test_a_threshold_kept_of_a_filter_that_is_gone_is_no_mistake(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / "thresholds.json").write_text('{"discriminator": 3.0, "ssim": -1}', encoding="utf-8")
+    code, said = filtered(monkeypatch, capsys, run, "--threshold", "recognisable=0")
+    assert code == 0, said
+    assert kept(run).all()
+
+
 def test_labels_set_thresholds(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = filtered(monkeypatch, capsys, run, "--calibrate")
     assert code == 0
