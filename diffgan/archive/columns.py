@@ -87,7 +87,7 @@ def _encode_column(column: Column, values: NDArray[Any] | None) -> Iterable[Any]
     if column in LONG:
         return _blobs(column, values)
     listed: list[Any] = values.tolist()
-    if column.missing is not None:
+    if column.missing is not None and (values == column.missing).any():
         return [None if value == column.missing else value for value in listed]
     return listed
 

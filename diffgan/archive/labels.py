@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 
 from diffgan.archive.connection import writing
 from diffgan.archive.faults import telling
-from diffgan.archive.unknown import check_known
+from diffgan.archive.known import Known
 from diffgan.errors import DataError
 
 _INSERT = """
 INSERT INTO labels (trigger, annotator, class, time)
-SELECT number, ?, ?, ? FROM known WHERE id = ?
+VALUES (?, ?, ?, ?)
 ON CONFLICT (trigger, annotator) DO """
 _REPLACE = _INSERT + "UPDATE SET class = excluded.class, time = excluded.time"
 _KEEP = _INSERT + "NOTHING"
@@ -50,6 +51,7 @@ class Labels:
 
     connection: sqlite3.Connection
     path: Path
+    known: Known
     class_names: tuple[str, ...] | None
 
     def write(
@@ -78,11 +80,10 @@ class Labels:
         moments = [time.time()] * rows if times is None else list(times)
         self._check(annotator, rows, classes, moments)
         plain = [None if label is None else int(label) for label in classes]  # SQLite knows no numpy integers
-        columns = zip([annotator] * rows, plain, moments, ids.tolist(), strict=True)
         with writing(self.connection, self.path):
+            numbers = self.known.required(ids, what=f"Labels by {annotator}")
+            columns = zip(numbers, [annotator] * rows, plain, moments, strict=True)
             written = self.connection.executemany(_REPLACE if replace else _KEEP, columns).rowcount
-            if written < rows:
-                check_known(self.connection, ids, what=f"Labels by {annotator}")
         return max(written, 0)
 
     def write_all(self, said: Mapping[str, Mapping[int, int | None]], *, alone: bool = False) -> None:
@@ -103,10 +104,9 @@ class Labels:
             for annotator, classes in said.items():
                 if alone:
                     self.connection.execute("DELETE FROM labels WHERE annotator = ?", (annotator,))
-                rows = [(annotator, label, now, number) for number, label in classes.items()]
-                if self.connection.executemany(_REPLACE, rows).rowcount < len(classes):
-                    ids = np.array(list(classes), dtype=np.int64)
-                    check_known(self.connection, ids, what=f"Labels by {annotator}")
+                numbers = self.known.required(np.array(list(classes), dtype=np.int64), what=f"Labels by {annotator}")
+                rows = zip(numbers, repeat(annotator), classes.values(), repeat(now), strict=False)
+                self.connection.executemany(_REPLACE, rows)
 
     def remove(self, annotator: str, ids: NDArray[np.int64]) -> None:
         """Takes labels back, all or none; where there is none, nothing happens.
@@ -114,9 +114,10 @@ class Labels:
         Raises:
             ArchiveError: the disk refuses.
         """
-        sql = "DELETE FROM labels WHERE annotator = ? AND trigger = (SELECT number FROM known WHERE id = ?)"
+        sql = "DELETE FROM labels WHERE annotator = ? AND trigger = ?"
         with writing(self.connection, self.path):
-            self.connection.executemany(sql, [(annotator, number) for number in ids.tolist()])
+            numbers = self.known.numbers_of(ids.tolist()).values()
+            self.connection.executemany(sql, [(annotator, number) for number in numbers])
 
     def read(self, annotator: str | None = None) -> LabelColumns:
         """All labels, or those of one annotator.

@@ -88,18 +88,9 @@ def pages(source: Source, columns: Sequence[Column], selection: Selection, size:
         yield arrays(source, columns, [row[1:] for row in rows])
 
 
-def rows_by_id(source: Source, columns: Sequence[Column], ids: Sequence[int]) -> list[tuple[Any, ...] | None]:
-    """The rows with these ids, in their order; None where the archive has none.
-
-    Raises:
-        ArchiveError: the file cannot be read.
-    """
-    sql = f"SELECT {_listed(columns)} FROM {source_of(columns)} WHERE number = (SELECT number FROM known WHERE id = ?)"
-    with telling("read the archive", source.path):
-        return [source.connection.execute(sql, (number,)).fetchone() for number in ids]
-
-
-def rows_by_number(source: Source, columns: Sequence[Column], numbers: Sequence[int]) -> list[tuple[Any, ...] | None]:
+def rows_by_number(
+    source: Source, columns: Sequence[Column], numbers: Sequence[int | None]
+) -> list[tuple[Any, ...] | None]:
     """The rows with these places in the order of discovery; None where the archive has none.
 
     Raises:

@@ -13,8 +13,8 @@ APPLICATION_ID = 0x64476152
 SCHEMA_VERSION = 1
 
 # Rows are never removed, so `number` is both the order of discovery and, at its greatest, the count. What is long
-# stands apart in `blobs`, so that counts and charts need not leaf through the images. `known` tells the number of an
-# id; `diffgan.archive.known` says why it has two parts. NULL stands for whatever a row does not have.
+# stands apart in `blobs`, so that counts and charts need not leaf through the images. `known_before` tells the number
+# of an id, but for the latest ones: see `diffgan.archive.known`. NULL stands for whatever a row does not have.
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE checkpoint (name TEXT PRIMARY KEY, value BLOB NOT NULL);
@@ -40,9 +40,7 @@ CREATE TABLE blobs (
     latents BLOB,
     images BLOB NOT NULL
 );
-CREATE TABLE known_recent (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
 CREATE TABLE known_before (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
-CREATE VIEW known AS SELECT id, number FROM known_recent UNION ALL SELECT id, number FROM known_before;
 CREATE TABLE verdicts (
     trigger INTEGER NOT NULL REFERENCES triggers (number),
     filter TEXT NOT NULL,

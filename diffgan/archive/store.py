@@ -17,7 +17,7 @@ from diffgan.archive.checkpoint import Checkpoint
 from diffgan.archive.connection import create_file, open_file, writing
 from diffgan.archive.connection import reading as one_view
 from diffgan.archive.faults import telling
-from diffgan.archive.known import numbers_of, remember
+from diffgan.archive.known import Known
 from diffgan.archive.labels import Labels
 from diffgan.archive.layout import Layout, read_layout, write_layout
 from diffgan.archive.records import StoredTriggers, TriggerBatch
@@ -41,8 +41,9 @@ class Archive:
 
     def __init__(self, path: Path, connection: sqlite3.Connection, layout: Layout) -> None:
         self.path = path
-        self.verdicts = Verdicts(connection, path)
-        self.labels = Labels(connection, path, layout.class_names)
+        self._known = Known(connection)
+        self.verdicts = Verdicts(connection, path, self._known)
+        self.labels = Labels(connection, path, self._known, layout.class_names)
         self._connection = connection
         self._checkpoint = Checkpoint(connection)
         self._layout = layout
@@ -123,7 +124,7 @@ class Archive:
             ArchiveError: the disk refuses; the archive is as it was.
         """
         ids = image_ids(batch.images) if new_ids is None else new_ids
-        with writing(self._connection, self.path):
+        with self._known.undone_with(), writing(self._connection, self.path):
             layout = self._settle(batch)
             is_new = np.ones(len(ids), dtype=np.bool_)
             if new_ids is None:
@@ -183,10 +184,8 @@ class Archive:
         Raises:
             ArchiveError: the file cannot be read.
         """
-        listed = ids.tolist()
         with telling("read the archive", self.path):
-            known = numbers_of(self._connection, listed)
-        return np.fromiter((number in known for number in listed), dtype=np.bool_, count=len(listed))
+            return self._known.has(ids)
 
     def find(self, ids: Sequence[int] | NDArray[np.int64]) -> StoredTriggers:
         """The triggers with these ids, in this order.
@@ -197,7 +196,9 @@ class Archive:
         """
         wanted = [int(number) for number in ids]
         source = self._fresh_source()
-        rows = reading.rows_by_id(source, columns.ALL, wanted)
+        with telling("read the archive", self.path):
+            known = self._known.numbers_of(wanted)
+        rows = reading.rows_by_number(source, columns.ALL, [known.get(number) for number in wanted])
         for number, row in zip(wanted, rows, strict=True):
             if row is None:
                 raise DataError(f"{self.path} has no trigger {hex_id(number)}: copy the id from its report.")
@@ -310,9 +311,8 @@ class Archive:
         return layout
 
     def _insert(self, new: TriggerBatch, ids: list[int]) -> None:
-        first = self.count() + 1
-        columns.insert(self._connection, new, ids, first)
-        remember(self._connection, zip(ids, range(first, first + len(ids)), strict=True))
+        columns.insert(self._connection, new, ids, self.count() + 1)
+        self._known.settle()
 
 
 def _first_of_each(ids: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from diffgan.archive.connection import writing
 from diffgan.archive.faults import telling
-from diffgan.archive.unknown import check_written
+from diffgan.archive.known import Known
 from diffgan.errors import DataError
 
 _WRITE = """
 INSERT INTO verdicts (trigger, filter, passed, score, reason)
-SELECT number, ?, ?, ?, ? FROM known WHERE id = ?
+VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (trigger, filter) DO UPDATE SET passed = excluded.passed, score = excluded.score, reason = excluded.reason
 """
 
@@ -38,6 +38,7 @@ class Verdicts:
 
     connection: sqlite3.Connection
     path: Path
+    known: Known
 
     def write(
         self,
@@ -69,10 +70,10 @@ class Verdicts:
                 f"Verdicts of {name} on {rows} triggers came with {len(passed)} outcomes, {len(scored)} scores and "
                 f"{len(said)} reasons; expected one of each per trigger."
             )
-        columns = zip([name] * rows, np.asarray(passed, dtype=bool).tolist(), scored, said, ids.tolist(), strict=True)
+        outcomes = np.asarray(passed, dtype=bool).tolist()
         with writing(self.connection, self.path):
-            written = self.connection.executemany(_WRITE, columns).rowcount
-            check_written(self.connection, ids, written=written, what=f"Verdicts of {name}")
+            numbers = self.known.required(ids, what=f"Verdicts of {name}")
+            self.connection.executemany(_WRITE, zip(numbers, [name] * rows, outcomes, scored, said, strict=True))
 
     def forget(self, name: str) -> None:
         """Removes all verdicts of the filter `name`.

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Latents = NDArray[np.float32]
 Points = NDArray[np.float64]
 
-#: A search in the unit cube stops this short of its faces, where a normal quantile is infinite (about 6 sigma).
+#: A search in the unit cube stops this short of its faces, where a normal quantile is infinite (about 6 sigma;
+#: 5 in float32).
 _MARGIN = 1e-9
 
 
@@ -36,7 +37,7 @@ class UniformPrior(BaseModel):
         """The search box, the same for every gene."""
         return (self.low, self.high)
 
-    def to_latents(self, points: Points) -> Latents:
+    def to_latents(self, points: Points | NDArray[np.float32]) -> Latents:
         """What the generator receives for points of the search box: the points themselves."""
         return points.astype(np.float32)
 
@@ -61,11 +62,12 @@ class NormalPrior(BaseModel):
         """The search box, the same for every gene."""
         return (0.0, 1.0)
 
-    def to_latents(self, points: Points) -> Latents:
+    def to_latents(self, points: Points | NDArray[np.float32]) -> Latents:
         """What the generator receives for points of the unit cube: equal volumes are equally probable."""
         import torch
 
-        inner = torch.from_numpy(np.clip(points, _MARGIN, 1 - _MARGIN))
+        margin = max(_MARGIN, float(np.finfo(points.dtype).epsneg))
+        inner = torch.from_numpy(np.clip(points, points.dtype.type(margin), points.dtype.type(1 - margin)))
         # The normal quantile; torch has it as such, too, and scipy, at three times the cost.
         latents: Latents = (torch.erfinv(2 * inner - 1) * math.sqrt(2)).float().numpy()
         return latents

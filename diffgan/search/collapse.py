@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,13 @@ class CollapseMeter:
 
     def __init__(self, recent: int = RECENT) -> None:
         self._all: Counter[int] = Counter()
-        self._latest: deque[int] = deque(maxlen=recent)
-        self._within: Counter[int] = Counter()
+        self._recent = recent
+        self._latest = np.empty(0, dtype=np.int64)
 
     def observe(self, cells: NDArray[np.int64]) -> None:
         """Takes in new triggers, a number for the cell of each, in order."""
-        for cell in cells.tolist():
-            self._all[cell] += 1
-            if len(self._latest) == self._latest.maxlen:
-                self._within[self._latest[0]] -= 1
-            self._latest.append(cell)
-            self._within[cell] += 1
+        self._all.update(cells.tolist())
+        self._latest = np.concatenate([self._latest, cells])[-self._recent :]
 
     @property
     def cells(self) -> int:
@@ -45,22 +41,21 @@ class CollapseMeter:
     @property
     def largest_recent_share(self) -> float:
         """The fullest cell's share of the latest; 0 where there is none."""
-        return max(self._within.values(), default=0) / max(1, len(self._latest))
+        return int(np.unique(self._latest, return_counts=True)[1].max(initial=0)) / max(1, len(self._latest))
 
     def state(self) -> dict[str, NDArray[np.int64]]:
         """All of it, as arrays."""
         return {
             "collapse/cells": np.array(list(self._all), dtype=np.int64),
             "collapse/counts": np.array(list(self._all.values()), dtype=np.int64),
-            "collapse/latest": np.array(self._latest, dtype=np.int64),
+            "collapse/latest": self._latest,
         }
 
     def restore(self, state: dict[str, NDArray[np.int64]]) -> None:
         """Goes on where `state` was taken."""
         cells, counts = state["collapse/cells"].tolist(), state["collapse/counts"].tolist()
         self._all = Counter(dict(zip(cells, counts, strict=True)))
-        self._latest = deque(state["collapse/latest"].tolist(), maxlen=self._latest.maxlen)
-        self._within = Counter(self._latest)
+        self._latest = state["collapse/latest"]
 
 
 def cells_of(outputs_a: NDArray[np.float32], outputs_b: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -94,11 +94,14 @@ class Evaluator:
     def __init__(self, model_a: Classifier, model_b: Classifier, divergence: Divergence) -> None:
         self.model_a, self.model_b, self.divergence = model_a, model_b, divergence
 
-    def evaluate(self, images: ByteImages, *, deadline: float | None = None) -> Evaluated:
+    def evaluate(
+        self, images: ByteImages, *, expected: NDArray[np.int64] | None = None, deadline: float | None = None
+    ) -> Evaluated:
         """Asks both; a disagreement that hangs by a hair is asked again, alone.
 
         Args:
             images: uint8, N x H x W x C.
+            expected: the class that each image was made for, which guides a divergence that asks, and is no label.
             deadline: seconds left, which remote models heed.
 
         Raises:
@@ -107,7 +110,7 @@ class Evaluator:
         floats = to_floats(images)
         a = self.model_a.predict(floats, timeout=deadline)
         b = self.model_b.predict(floats, timeout=deadline)
-        said = self.divergence(a, b)
+        said = self.divergence(a, b, expected)
         amount, triggers = said.amount.copy(), said.triggers.copy()
         if self.divergence.task == "classification":
             rows = np.flatnonzero(triggers)
@@ -118,7 +121,8 @@ class Evaluator:
                 alone = floats[row : row + 1]
                 a[row] = self.model_a.predict(alone, timeout=deadline)[0]
                 b[row] = self.model_b.predict(alone, timeout=deadline)[0]
-                again = self.divergence(a[row : row + 1], b[row : row + 1])
+                its = None if expected is None else expected[row : row + 1]
+                again = self.divergence(a[row : row + 1], b[row : row + 1], its)
                 certain = min(margins(a[row : row + 1])[0], margins(b[row : row + 1])[0]) > TIED
                 amount[row], triggers[row] = again.amount[0], again.triggers[0] and certain
         return Evaluated(a, b, amount, triggers)

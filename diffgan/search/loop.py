@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -76,7 +78,9 @@ class Search:
         self.clock, self.stopwatch, self._admit = clock, stopwatch, admit
         self._stopped = False
         self._generation, self._quiet = 0, 0
-        #: The first answers to the next batch, where a counted limit cut it short.
+        #: Seconds that the last batch took, and its images.
+        self._last: tuple[float, int] | None = None
+        #: The first answers to the next batch, where a limit cut it short.
         self._begun: Begun | None = None
 
     def stop(self) -> None:
@@ -131,14 +135,16 @@ class Search:
         return ended
 
     def _one_batch(self) -> None:
+        started = self.clock.seconds
         # Only a limit that may cut the batch short makes the state before it worth keeping.
-        before = self._strategy.state() if self._budget.counted else None
+        before = self._strategy.state() if self._budget.counted or self._is_short() else None
         with self.stopwatch.measure("selection"):
             batch = self._strategy.ask()
         done = 0 if self._begun is None else len(self._begun)
-        stop = done + self._budget.room(self.spent, len(batch) - done)
+        room = self._budget.room(self.spent, len(batch) - done)
+        stop = done + (room if before is None else min(room, self._fits()))
         part = batch.rows(done, stop)
-        said = self._evaluated(part.images)
+        said = self._evaluated(part)
         if stop < len(batch):
             assert before is not None
             is_new, ids = self._news(part, said)
@@ -146,15 +152,27 @@ class Search:
             self._keep(self._found(part, said, is_new), ids, lambda: before)
             return
         self._tell(part, said)
+        self._last = self.clock.seconds - started, len(part)
 
-    def _evaluated(self, images: ByteImages) -> Evaluated:
+    def _is_short(self) -> bool:
+        """Whether time may be over before the next batch is."""
+        return self._last is not None and self.clock.left is not None and self.clock.left < 2 * self._last[0]
+
+    def _fits(self) -> int:
+        """How many images there may be time for, going by the last batch; at least one."""
+        if self._last is None or self.clock.left is None:
+            return sys.maxsize
+        seconds, images = self._last
+        return max(1, int(images * self.clock.left / max(seconds, 1e-9)))
+
+    def _evaluated(self, part: Batch) -> Evaluated:
         asked_a, asked_b = self._evaluator.model_a.queries, self._evaluator.model_b.queries
         with self.stopwatch.measure("models"):
-            said = self._evaluator.evaluate(images, deadline=self.clock.left)
+            said = self._evaluator.evaluate(part.images, expected=part.classes, deadline=self.clock.left)
         self.spent = self.spent.model_copy(
             update={
                 "seconds": self.clock.seconds,
-                "evaluations": self.spent.evaluations + len(images),
+                "evaluations": self.spent.evaluations + len(part),
                 "queries_a": self.spent.queries_a + self._evaluator.model_a.queries - asked_a,
                 "queries_b": self.spent.queries_b + self._evaluator.model_b.queries - asked_b,
                 "triggers": self.spent.triggers + int(said.triggers.sum()),
@@ -235,9 +253,9 @@ class Search:
     def _count(self, found: TriggerBatch) -> None:
         if found.label_a is None or found.label_b is None:
             return
-        cells, counts = np.unique(np.stack([found.label_a, found.label_b]), axis=1, return_counts=True)
-        for (a, b), count in zip(cells.T.tolist(), counts.tolist(), strict=True):
-            self.disagreement[a, b] = self.disagreement.get((a, b), 0) + count
+        counts = Counter(zip(found.label_a.tolist(), found.label_b.tolist(), strict=True))
+        for cell, count in counts.items():
+            self.disagreement[cell] = self.disagreement.get(cell, 0) + count
 
     def _checkpoint(self, state: State) -> dict[str, bytes]:
         begun = {} if self._begun is None else self._begun.to_state()

@@ -28,14 +28,17 @@ class Sample:
         self._positions: Positions = np.empty(0, dtype=np.int64)
         self._priorities: Priorities = np.empty(0, dtype=np.uint64)
         self._parts: list[ByteImages] = []
+        #: Places, in the three above, of the sample; the others have lost their place, and are dropped now and then.
+        self._chosen: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
     @property
     def positions(self) -> Positions:
         """Where in the row the images of the sample stand, in order."""
-        return np.sort(self._positions)
+        return np.sort(self._positions[self._chosen])
 
     def images(self) -> ByteImages:
         """The images of the sample, in the order of the row."""
+        self._keep(self._chosen)
         return np.ascontiguousarray(self._merged()[np.argsort(self._positions)])
 
     def add(self, images: ByteImages) -> None:
@@ -43,17 +46,19 @@ class Sample:
         positions = np.arange(self.seen, self.seen + len(images), dtype=np.int64)
         self.seen += len(images)
         priorities = priorities_of(positions, self._seed)
-        if self._most is not None and len(self._positions) == self._most:
-            better = priorities < self._priorities.max()
+        if self._most is not None and len(self._chosen) == self._most:
+            better = priorities < self._priorities[self._chosen].max()
             images, positions, priorities = images[better], positions[better], priorities[better]
         if not len(images):
             return
         self._parts.append(images.copy())
         self._positions = np.concatenate([self._positions, positions])
         self._priorities = np.concatenate([self._priorities, priorities])
+        self._chosen = np.arange(len(self._positions))
         if self._most is not None and len(self._positions) > self._most:
-            kept = np.argpartition(self._priorities, self._most - 1)[: self._most]
-            self._keep(kept)
+            self._chosen = np.argpartition(self._priorities, self._most - 1)[: self._most]
+            if len(self._positions) > 2 * self._most:
+                self._keep(self._chosen)
 
     def restore(self, seen: int, positions: Positions, images: ByteImages) -> None:
         """Puts back what `seen`, `positions` and `images` gave."""
@@ -61,10 +66,12 @@ class Sample:
         self._positions = positions.astype(np.int64)
         self._priorities = priorities_of(self._positions, self._seed)
         self._parts = [images.copy()] if len(images) else []
+        self._chosen = np.arange(len(positions))
 
     def _keep(self, places: NDArray[np.intp]) -> None:
         self._parts = [self._merged()[places]]
         self._positions, self._priorities = self._positions[places], self._priorities[places]
+        self._chosen = np.arange(len(places))
 
     def _merged(self) -> ByteImages:
         if not self._parts:

@@ -1,6 +1,6 @@
 """What a search costs beside its bare loop, whether it stays as fast, and what it finds.
 
-    python docs/benchmarks/search.py overhead A B --generator G --data DATA [--seconds 10] [--rounds 3]
+    python docs/benchmarks/search.py overhead A B --generator G --data DATA [--seconds 10] [--rounds 3] [--batch 1024]
     python docs/benchmarks/search.py flat A B --generator G --data DATA [--triggers 200000]
     python docs/benchmarks/search.py finds A B --generator G... --data DATA --judge MODEL... [--seconds 60] [--seeds 1]
         [--strategies random nsga2] [--populations 512]
@@ -30,23 +30,24 @@ from diffgan.models import load_classifier
 from diffgan.models.pairs import load_pair
 from diffgan.pipeline import Comparison, compare
 from diffgan.search.loop import Moment, Search
+from diffgan.search.strategies.protocol import DEFAULT_BATCH
 from diffgan.watching import Silent
 
-BATCH = 512
 
-
-def bare(a: str, b: str, generator_path: str, data: str, seconds: float) -> float:
+def bare(arguments: argparse.Namespace) -> float:
     """Images per second of the loop alone."""
-    generator, models = load_generator(generator_path), load_pair(a, b, spec=load_dataset(data).spec)
+    seconds, batch = arguments.seconds, arguments.batch
+    generator = load_generator(arguments.generator[0])
+    models = load_pair(arguments.a, arguments.b, spec=load_dataset(arguments.data).spec)
     rng, done = np.random.default_rng(0), 0
     start = perf_counter()
     while perf_counter() - start < seconds + 1:
         if not done and perf_counter() - start > 1:  # the first second warms up
             start, done = perf_counter() - 1, 0
-        images = to_floats(generator.sample(BATCH, rng)[0])
+        images = to_floats(generator.sample(batch, rng)[0])
         for model in models:
             model.predict(images)
-        done += BATCH if perf_counter() - start > 1 else 0
+        done += batch if perf_counter() - start > 1 else 0
     return done / seconds
 
 
@@ -58,6 +59,7 @@ def searched(
     *,
     strategy: str = "nsga2",
     seed: int = 0,
+    batch: int = DEFAULT_BATCH,
     use: Callable[[Comparison], None] = lambda _: None,
     watcher: Silent | None = None,
     settings: dict[str, int] | None = None,
@@ -73,7 +75,9 @@ def searched(
             out=Path(folder) / "run",
             strategy=strategy,
             seed=seed,
-            batch=BATCH,
+            batch=batch,
+            filters=False,
+            report=False,
             watcher=watcher,
             settings=settings or {},
             **limits,
@@ -86,7 +90,7 @@ def overhead(arguments: argparse.Namespace) -> None:
     """Ratios of rounds, in which both take turns."""
     ratios, parts = [], []
     for seed in range(arguments.rounds):
-        loop = bare(arguments.a, arguments.b, arguments.generator[0], arguments.data, arguments.seconds)
+        loop = bare(arguments)
         summary = searched(
             arguments.a,
             arguments.b,
@@ -94,6 +98,7 @@ def overhead(arguments: argparse.Namespace) -> None:
             arguments.data,
             strategy=arguments.strategy,
             seed=seed,
+            batch=arguments.batch,
             budget=arguments.seconds,
         ).summary
         ratios.append(summary["evaluations_per_second"] / loop)
@@ -208,6 +213,7 @@ def main() -> None:
     parser.add_argument("--judge", nargs="+", default=[])
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=DEFAULT_BATCH)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--triggers", type=int, default=200_000)
     arguments = parser.parse_args()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from diffgan.archive import NO_INDEX, NO_PARENT, Archive, TriggerBatch
+from diffgan.archive.known import TAIL_MOST
 from diffgan.errors import ArchiveError, DataError
 from diffgan.images import ImageSpec, hex_id, image_ids
 
@@ -285,3 +287,26 @@ def test_importing_the_archive_stays_light() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "diffgan.archive.store" in loaded
     assert not {"torch", "pyarrow", "PIL", "pandas", "scipy", "datasets"} & set(loaded)
+
+
+def test_a_reader_keeps_up_with_the_ids_of_a_writer(archive: Archive, make_batch: MakeBatch) -> None:
+    """Also where the writer moves the ids of its tail to the table meanwhile."""
+    ids = image_ids(make_batch(0, TAIL_MOST + 20).images)
+    with Archive.open(archive.path, read_only=True) as reader:
+        assert not reader.contains(ids[:1]).any()
+        for start, stop in ((0, 10), (10, TAIL_MOST - 5), (TAIL_MOST - 5, TAIL_MOST + 10), (TAIL_MOST + 10, len(ids))):
+            archive.add(make_batch(start, stop - start))
+            for opened in (reader, archive):
+                assert opened.contains(ids[:stop]).all()
+                assert not opened.contains(ids[stop:]).any()
+                assert opened.find(ids[[0, stop - 1]]).numbers.tolist() == [1, stop]
+
+
+def test_what_was_rolled_back_is_not_known(archive: Archive, make_batch: MakeBatch) -> None:
+    archive.add(make_batch(0, 5))
+    batch = make_batch(5, TAIL_MOST)
+    with pytest.raises(sqlite3.ProgrammingError):
+        archive.add(batch, {"part": object()})  # type: ignore[dict-item]
+    assert archive.contains(image_ids(make_batch(0, 9).images)).tolist() == [True] * 5 + [False] * 4
+    assert archive.add(batch).all()
+    assert archive.count() == 5 + TAIL_MOST

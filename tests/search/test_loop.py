@@ -85,6 +85,44 @@ def test_evaluations_and_queries_are_met_exactly(tmp_path: Path, limit: int) -> 
         assert 2 * limit - 2 <= two.spent.queries_a + two.spent.queries_b <= 2 * limit + 2
 
 
+class Clockwork:
+    """A clock that goes on by a second for each image that the model sees."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr("diffgan.search.clock.perf_counter", lambda: self.now)
+
+    def slow(self, images: FloatImages) -> Any:
+        self.now += len(images)
+        return linear(0)(images)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_time_is_not_exceeded_by_a_whole_batch_of_slow_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    """Batches of 50 take 50 s: the third would end at 150 s; and what is left of it comes when the search goes on."""
+
+    def slow_search(archive: Archive, seconds: float) -> Search:
+        clock = Clockwork(monkeypatch)
+        models = load_classifier(clock.slow, spec=SPEC), pair()[1]
+        return search(archive, Budget(seconds=seconds), strategy=strategy, models=models)
+
+    with create(tmp_path / "whole.db") as archive:
+        slow_search(archive, 200).run()
+        whole = content(archive)
+    with create(tmp_path / "parts.db") as archive:
+        first = slow_search(archive, 120)
+        assert first.run() == "seconds"
+        assert 120 <= first.spent.seconds <= 123  # a disagreement by a hair is asked again
+        assert 115 <= first.spent.evaluations <= 120
+        second = slow_search(archive, 200)
+        second.restore()
+        second.run()
+        assert second.spent.evaluations >= 190
+        assert content(archive)["ids"][: len(whole["ids"])] == whole["ids"]
+
+
 def test_a_search_without_an_end_is_refused(tmp_path: Path) -> None:
     with create(tmp_path / "a.db") as archive, pytest.raises(UsageError, match="no end"):
         search(archive, Budget())

@@ -192,7 +192,7 @@ class Nsga2:
     def _shown(
         self, points: NDArray[np.float32], classes: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.float32], ByteImages]:
-        latents = self._prior.to_latents(points.astype(np.float64))
+        latents = self._prior.to_latents(points)
         return latents, self._generator.images(latents, classes)
 
     def _scores(self, images: ByteImages) -> NDArray[np.float64]:

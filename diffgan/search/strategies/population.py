@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -108,10 +109,15 @@ def fingerprints(images: ByteImages) -> NDArray[np.uint64]:
     if missing:
         rows = np.pad(rows, ((0, 0), (0, missing)))
     words = rows.view(np.uint64)
-    factors = np.random.default_rng(_HASH_SEED).integers(0, 2**64, words.shape[1], dtype=np.uint64) | np.uint64(1)
+    factors = _factors(words.shape[1])
     # Multiplication only carries upwards, so the upper half of a word is brought down first.
     mixed = words ^ (words >> np.uint64(32))
-    return np.asarray((mixed * factors).sum(axis=1, dtype=np.uint64))
+    return np.asarray(np.einsum("nw,w->n", mixed, factors))
+
+
+@cache
+def _factors(count: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(_HASH_SEED).integers(0, 2**64, count, dtype=np.uint64) | np.uint64(1)
 
 
 def first_of_each(fingerprint: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 State = dict[str, NDArray[Any]]
 
 #: Images shown to the models at a time, unless the setup says otherwise.
-DEFAULT_BATCH = 512
+DEFAULT_BATCH = 1024
 
 #: The parent of an image that has none.
 NO_PARENT = -1

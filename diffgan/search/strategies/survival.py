@@ -32,7 +32,10 @@ def front_ranks(objectives: Objectives) -> Ints:
     ranks: list[int] = []
     for second in ordered[different, 1].tolist():
         rank = bisect_right(lasts, second)
-        lasts[rank : rank + 1] = [second]
+        if rank == len(lasts):
+            lasts.append(second)
+        else:
+            lasts[rank] = second
         ranks.append(rank)
     result = np.empty(len(objectives), dtype=np.int64)
     result[order] = np.array(ranks, dtype=np.int64)[np.cumsum(different) - 1]
