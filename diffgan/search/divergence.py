@@ -12,6 +12,7 @@ from diffgan.search.divergences.classification import ClassDivergence
 from diffgan.search.divergences.protocol import Distance, Divergence, Divergences, Task
 from diffgan.search.divergences.regression import NumberDivergence
 from diffgan.search.divergences.segmentation import OverlapDivergence
+from diffgan.search.divergences.worsening import Worsening
 
 __all__ = ["DEFAULT", "GROUP", "Divergence", "Divergences", "Task", "divergence_named", "divergence_names"]
 
@@ -78,6 +79,7 @@ _BUILT_IN: Mapping[str, Callable[..., Divergence]] = {
     "jensen-shannon": _of_classes("jensen-shannon", classification.jensen_shannon),
     "hellinger": _of_classes("hellinger", classification.hellinger),
     "margin": _of_classes("margin", classification.margin),
+    "worsening": Worsening,
     "absolute": _of_numbers("absolute", regression.absolute),
     "relative": _of_numbers("relative", regression.relative),
     "iou": OverlapDivergence,

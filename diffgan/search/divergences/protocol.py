@@ -49,7 +49,7 @@ class Divergence(Protocol):
         Args:
             a: the first model's outputs, one row for each image.
             b: the second's, of the same shape.
-            expected: the labels that seeds had, where they are known; no divergence that comes with diffgan asks.
+            expected: the class that each image was made for, where there is one; it may guide, and is no label.
         """
         ...
 
