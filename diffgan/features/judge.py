@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from diffgan.errors import DataError, ModelError
+from diffgan.errors import DataError, ModelError, UsageError
 from diffgan.features.ensemble import Float32s, JudgeModel, ask_all, check_models
 from diffgan.images import ByteImages, ImageSpec, check_bytes, image_ids
 from diffgan.stats import JudgedTriggers, Measurement, Space, measure, median_nearest_distance, quantile
@@ -46,7 +46,7 @@ class Judge:
         models: asked as one; the first gives the features.
         spec: the size of the images that it judges.
         threshold: the confidence that a valid image exceeds.
-        pixel_distance: the cosine distance on pixels that distinct triggers exceed.
+        pixel_distance: the cosine distance on pixels that distinct triggers exceed; None: this judge does not measure.
         feature_distance: the same on the first model's features; None: not looked at.
         batch: how many images are in memory as floats at a time.
     """
@@ -54,7 +54,7 @@ class Judge:
     models: tuple[JudgeModel, ...]
     spec: ImageSpec
     threshold: float
-    pixel_distance: float
+    pixel_distance: float | None
     feature_distance: float | None
     batch: int = BATCH
 
@@ -71,6 +71,7 @@ class Judge:
         *,
         quantile: float = 0.05,
         features: bool = True,
+        distances: bool = True,
         batch: int = BATCH,
     ) -> Judge:
         """A judge whose threshold and distances come from real images that its models were not trained on.
@@ -80,6 +81,8 @@ class Judge:
             real_images: uint8, N x H x W x C, at least two.
             quantile: the share of the real images that falls short of the threshold (or just meets it).
             features: False for models that show none: triggers are then distinct by their pixels alone.
+            distances: False for a judge that gives verdicts and does not measure: the distances between the real
+                images are then not looked for, and no features are asked for.
             batch: how many images are in memory as floats at a time.
 
         Raises:
@@ -88,6 +91,7 @@ class Judge:
             ModelError: the first model has no features, a model answers wrongly, two differ in their classes, or
                 the ensemble is as sure of every image, so that none would be valid.
         """
+        features = features and distances
         check_models(models, features=features)
         real = check_bytes(real_images, "The judge's calibration")
         if len(real) < 2:
@@ -97,7 +101,7 @@ class Judge:
             models=tuple(models),
             spec=ImageSpec.of_bytes(real),
             threshold=_threshold(probabilities.max(axis=1), quantile),
-            pixel_distance=median_nearest_distance(real),
+            pixel_distance=median_nearest_distance(real) if distances else None,
             feature_distance=median_nearest_distance(seen) if features else None,
             batch=batch,
         )
@@ -140,9 +144,15 @@ class Judge:
             verdicts: of these same images, where they are known already.
 
         Raises:
+            UsageError: the judge was calibrated without distances.
             DataError: the images or labels do not fit one another or the judge.
             ModelError: a model answers wrongly.
         """
+        if self.pixel_distance is None:
+            raise UsageError(
+                f"The judge {self.name} was calibrated without distances, so it cannot say which triggers are "
+                "distinct: calibrate it with them."
+            )
         given = check_bytes(images, "The list of triggers")
         said = self.verdicts(given) if verdicts is None else verdicts
         triggers = JudgedTriggers(

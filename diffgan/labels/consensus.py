@@ -1,10 +1,21 @@
-"""What most annotators of a trigger say."""
+"""Whose labels of a trigger count, and what most of those say.
+
+A trigger's labels come from three kinds of annotators, and only the first kind that is there counts:
+
+1. whoever decides: `decided`, or `decided:` and a name;
+2. people: any other name;
+3. judges, which are models: `judge:` and their names.
+
+So no number of judges outvotes a person, and one decision ends a conflict. Of those that count, more than half have to
+say the same; otherwise they conflict, be they people, judges or deciders.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TypeVar
 
 import numpy as np
@@ -15,15 +26,23 @@ from diffgan.archive import LabelColumns
 MACHINE = "judge:"
 """How the names of machine annotators begin."""
 
+DECIDED = "decided"
+"""The annotator whose labels end conflicts; `decided:ann` says who decided."""
+
 Vote = TypeVar("Vote", bound=Hashable)
+
+
+class Role(IntEnum):
+    """The kinds of annotators; the lower one counts."""
+
+    DECIDER = 0
+    PERSON = 1
+    JUDGE = 2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Consensus:
-    """The labelled triggers, in order of discovery, and what most of their annotators say.
-
-    More than half of them have to say the same; otherwise, they conflict. Where people have labelled a trigger, they
-    alone count; where none has, the judges do.
+    """The labelled triggers, in order of discovery, and what most of the annotators that count say.
 
     Attributes:
         ids: of the triggers.
@@ -32,6 +51,10 @@ class Consensus:
         valid: whether most see some class, be it the same or not.
         validity_settled: whether most agree that there is a class, or that there is none.
         by_machine: whether judges alone have labelled it.
+        by_decision: whether somebody has decided it.
+        voices: how many labels count.
+        unanimous: whether all of those are the same.
+        validity_unanimous: whether all of those see some class, or none does.
     """
 
     ids: NDArray[np.int64]
@@ -40,6 +63,10 @@ class Consensus:
     valid: NDArray[np.bool_]
     validity_settled: NDArray[np.bool_]
     by_machine: NDArray[np.bool_]
+    by_decision: NDArray[np.bool_]
+    voices: NDArray[np.int64]
+    unanimous: NDArray[np.bool_]
+    validity_unanimous: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -54,6 +81,18 @@ class Consensus:
         return self.ids[self.validity_settled], self.valid[self.validity_settled]
 
 
+def role_of(annotator: str) -> Role:
+    """What kind of annotator labels under this name.
+
+    Example:
+        >>> [role_of(name).name for name in ("judge:m1+m2", "ann", "decided", "decided:ann")]
+        ['JUDGE', 'PERSON', 'DECIDER', 'DECIDER']
+    """
+    if is_machine(annotator):
+        return Role.JUDGE
+    return Role.DECIDER if annotator == DECIDED or annotator.startswith(f"{DECIDED}:") else Role.PERSON
+
+
 def is_machine(annotator: str) -> bool:
     """Whether a judge labels under this name, rather than a person.
 
@@ -62,6 +101,17 @@ def is_machine(annotator: str) -> bool:
         (True, False)
     """
     return annotator.startswith(MACHINE)
+
+
+def labels_by(role: Role, labels: LabelColumns) -> LabelColumns:
+    """Only the labels of this kind of annotators."""
+    chosen = [place for place, annotator in enumerate(labels.annotators) if role_of(annotator) is role]
+    return LabelColumns(
+        ids=labels.ids[chosen],
+        annotators=tuple(labels.annotators[place] for place in chosen),
+        classes=tuple(labels.classes[place] for place in chosen),
+        times=labels.times[chosen],
+    )
 
 
 def consensus(labels: LabelColumns) -> Consensus:
@@ -74,19 +124,24 @@ def consensus(labels: LabelColumns) -> Consensus:
         >>> consensus(three).classes
         (3,)
     """
-    votes: dict[int, tuple[list[int | None], list[int | None]]] = {}
+    votes: dict[int, dict[Role, list[int | None]]] = {}
     for number, annotator, label in zip(labels.ids.tolist(), labels.annotators, labels.classes, strict=True):
-        votes.setdefault(number, ([], []))[is_machine(annotator)].append(label)
-    voices = [people or machines for people, machines in votes.values()]
-    said = [_most(voice) for voice in voices]
-    seen = [_most([label is not None for label in voice]) for voice in voices]
+        votes.setdefault(number, {}).setdefault(role_of(annotator), []).append(label)
+    roles = [min(by_role) for by_role in votes.values()]
+    voices = [by_role[role] for by_role, role in zip(votes.values(), roles, strict=True)]
+    sights = [[label is not None for label in voice] for voice in voices]
+    said, seen = [_most(voice) for voice in voices], [_most(sight) for sight in sights]
     return Consensus(
         ids=np.array(list(votes), dtype=np.int64),
         classes=tuple(winner[0] if winner else None for winner in said),
-        settled=np.array([bool(winner) for winner in said], dtype=np.bool_),
-        valid=np.array([winner == [True] for winner in seen], dtype=np.bool_),
-        validity_settled=np.array([bool(winner) for winner in seen], dtype=np.bool_),
-        by_machine=np.array([not people for people, _ in votes.values()], dtype=np.bool_),
+        settled=_flags(bool(winner) for winner in said),
+        valid=_flags(winner == [True] for winner in seen),
+        validity_settled=_flags(bool(winner) for winner in seen),
+        by_machine=_flags(role is Role.JUDGE for role in roles),
+        by_decision=_flags(role is Role.DECIDER for role in roles),
+        voices=np.array([len(voice) for voice in voices], dtype=np.int64),
+        unanimous=_flags(len(set(voice)) == 1 for voice in voices),
+        validity_unanimous=_flags(len(set(sight)) == 1 for sight in sights),
     )
 
 
@@ -94,3 +149,7 @@ def _most(votes: Sequence[Vote]) -> list[Vote]:
     """What more than half of the votes are for, alone in a list; an empty list where they conflict."""
     winner, count = Counter(votes).most_common(1)[0]
     return [winner] if 2 * count > len(votes) else []
+
+
+def _flags(values: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.array(list(values), dtype=np.bool_)

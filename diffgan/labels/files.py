@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,18 @@ from diffgan.archive import Archive
 from diffgan.archive.publish import published
 from diffgan.errors import DataError, UsageError
 from diffgan.images import hex_id
-from diffgan.labels.tables import HEADER, Row, read_rows
+from diffgan.labels.label_studio import read_tasks
+from diffgan.labels.tables import HEADER, Row, read_table
 from diffgan.labels.texts import ClassTexts, to_cell
 
 Said = dict[tuple[str, int], int | None]
+
+
+class Form(StrEnum):
+    """The forms of files with labels."""
+
+    CSV = "csv"
+    LABEL_STUDIO = "label-studio"
 
 
 @dataclass(frozen=True)
@@ -29,36 +38,57 @@ class Imported:
         new: those on triggers that their annotator had not labelled.
         changed: those that replaced another label of their annotator.
         repeated: rows that a later one on the same trigger by the same annotator made void.
+        passed_over: how many of what else the file holds, by what that is.
     """
 
     labels: dict[str, int]
     new: int
     changed: int
     repeated: int
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
 
-def import_labels(archive: Archive, path: Path, *, annotator: str | None = None) -> Imported:
+def form_of(path: Path) -> Form:
+    """The form of a file by the ending of its name: `.json` is Label Studio's."""
+    return Form.LABEL_STUDIO if path.suffix.lower() == ".json" else Form.CSV
+
+
+def import_labels(
+    archive: Archive,
+    path: Path,
+    *,
+    annotator: str | None = None,
+    form: Form | None = None,
+    rename: Mapping[str, str] | None = None,
+) -> Imported:
     """Takes in the labels of a file: all, or none. Labels that the archive has already stay as they are.
 
     Args:
         archive: open for writing.
-        path: a CSV file with id, label (a class's name or number, or `invalid`) and annotator.
-        annotator: who says so, for a file without that column.
+        path: a CSV file with id, label (a class's name or number, or `invalid`) and annotator; or Label Studio's JSON.
+        annotator: who says so, for a file that does not say.
+        form: of the file; by its ending by default.
+        rename: other names for annotators of the file.
 
     Raises:
-        DataError: the file is no such table, or names a trigger or a class that is not there, with the line.
-        UsageError: nobody says who the annotator is, or both the file and the call do.
+        DataError: the file is of another form, or names a trigger or a class that is not there, with the place.
+        UsageError: nobody says who the annotator is, or both the file and the call do; or one to rename is not there.
         ArchiveError: the disk refuses.
     """
-    rows = read_rows(path, annotator=annotator)
-    _check_ids(archive, path, rows)
-    said = _classes(path, rows, ClassTexts.of(archive))
-    before = _said(archive)
+    read = read_tasks if (form or form_of(path)) is Form.LABEL_STUDIO else read_table
+    table = read(path, annotator=annotator)
+    rows = _renamed(path, table.rows, rename or {})
+    _check_ids(archive, rows)
+    said, before = _classes(rows, ClassTexts.of(archive)), _said(archive)
+    for row in rows:
+        key = (row.annotator, row.id)
+        if not row.replaces and key in before:
+            said[key] = before[key]
     new = {key: label for key, label in said.items() if key not in before}
     changed = {key: label for key, label in said.items() if key in before and before[key] != label}
     archive.labels.write_all(_by_annotator(new | changed))
     counts = Counter(who for who, _ in said)
-    return Imported(dict(sorted(counts.items())), len(new), len(changed), len(rows) - len(said))
+    return Imported(dict(sorted(counts.items())), len(new), len(changed), len(rows) - len(said), table.passed_over)
 
 
 def export_labels(archive: Archive, path: Path, *, annotator: str | None = None) -> int:
@@ -86,24 +116,33 @@ def export_labels(archive: Archive, path: Path, *, annotator: str | None = None)
     return len(labels)
 
 
-def _check_ids(archive: Archive, path: Path, rows: Sequence[Row]) -> None:
+def _renamed(path: Path, rows: Sequence[Row], rename: Mapping[str, str]) -> Sequence[Row]:
+    known = {row.annotator for row in rows}
+    for name in rename:
+        if name not in known:
+            listed = ", ".join(sorted(known)) or "nobody"
+            raise UsageError(f"{path} has no labels by {name} to rename; annotators there: {listed}.")
+    return [replace(row, annotator=rename[row.annotator]) if row.annotator in rename else row for row in rows]
+
+
+def _check_ids(archive: Archive, rows: Sequence[Row]) -> None:
     known = archive.contains(np.array([row.id for row in rows], dtype=np.int64))
     for row, is_there in zip(rows, known, strict=True):
         if not is_there:
             raise DataError(
-                f"{path}, line {row.line}: the trigger {hex_id(row.id)} is not in {archive.path}: give the run that it "
-                "came from, or leave the row out."
+                f"{row.place}: the trigger {hex_id(row.id)} is not in {archive.path}: give the run that it came from, "
+                "or leave it out."
             )
 
 
-def _classes(path: Path, rows: Sequence[Row], texts: ClassTexts) -> Said:
+def _classes(rows: Sequence[Row], texts: ClassTexts) -> Said:
     """The last row of each annotator on each trigger counts."""
     said: Said = {}
     for row in rows:
         try:
             said[row.annotator, row.id] = texts.read(row.label)
         except DataError as error:
-            raise DataError(f"{path}, line {row.line}: {error}") from None
+            raise DataError(f"{row.place}: {error}") from None
     return said
 
 

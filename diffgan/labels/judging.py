@@ -91,7 +91,7 @@ def judge_triggers(
     check_data(archive, data)
     count = archive.count()
     asked = _reporting(models, len(models) * (len(data) + count), progress)
-    judges = [Judge.calibrate(group, data.images, features=False) for group in _groups(asked, rule)]
+    judges = [Judge.calibrate(group, data.images, distances=False) for group in _groups(asked, rule)]
     pages = [
         np.stack([page["ids"], _label(judges, page["images"], len(data.classes))])
         for page in archive.stream("ids", "images")

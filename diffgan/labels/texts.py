@@ -76,8 +76,17 @@ class ClassTexts:
         name = self.names[label]
         if name not in ("", INVALID) and _is_utf8(name) and self.names.index(name) == label:
             return name
+        return self.number(label)
+
+    def number(self, label: int) -> str:
+        """A text that is read back as this class whatever its name is.
+
+        Example:
+            >>> ClassTexts(("cat", "0"), 2).number(0)
+            '00'
+        """
         number = str(label)
-        while number in self.names:  # a zero before it is the same number, but another text
+        while number in (self.names or ()):  # a zero before it is the same number, but another text
             number = "0" + number
         return number
 

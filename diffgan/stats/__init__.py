@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diffgan.stats.agreement import Kappa, cohen_kappa, fleiss_kappa
 from diffgan.stats.comparisons import (
     TestResult,
     holm,
@@ -33,13 +34,16 @@ from diffgan.stats.yardstick import (
 __all__ = [
     "Interval",
     "JudgedTriggers",
+    "Kappa",
     "Measurement",
     "Packing",
     "Space",
     "TestResult",
     "Yardstick",
     "bootstrap_interval",
+    "cohen_kappa",
     "cosine_distances",
+    "fleiss_kappa",
     "greedy_packing",
     "holm",
     "mann_whitney",

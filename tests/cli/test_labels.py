@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,13 @@ import numpy as np
 import pytest
 import yaml
 
-from diffgan.archive import Archive, TriggerBatch
+from diffgan.archive import Archive
 from diffgan.cli.main import main
 from diffgan.datasets import load_dataset
-from diffgan.images import ByteImages, ImageSpec, hex_id
+from diffgan.images import ImageSpec, hex_id
 from diffgan.models import load_classifier
 from diffgan.runs import RunFolder
+from tests.labels.triggers import batch, images
 
 JUDGES = """
 import numpy as np
@@ -71,10 +73,6 @@ def shell(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tm
     return Shell(monkeypatch, capfd)
 
 
-def images(*pixels: int) -> ByteImages:
-    return np.array([(pixel, 9) for pixel in pixels], dtype=np.uint8).reshape(-1, 1, 2, 1)
-
-
 def write_data(path: Path, *pixels: int) -> Path:
     labels = np.arange(len(pixels)) % 2
     np.savez(path, images=images(*pixels), labels=labels, classes=np.array(["dark", "light"]))
@@ -87,23 +85,8 @@ def run(tmp_path: Path) -> Path:
     data = load_dataset(write_data(tmp_path / "real.npz", 0, 51, 102, 153, 255))
     described = {"name": data.name, "fingerprint": data.fingerprint}
     folder = RunFolder.create(tmp_path / "run", {"data": described, "models": {}})
-    outputs = np.tile(np.array([0.25, 0.75], dtype=np.float32), (4, 1))
-    numbers = np.arange(4)
-    batch = TriggerBatch(
-        images=images(0, 140, 150, 255),
-        outputs_a=outputs,
-        outputs_b=outputs[:, ::-1].copy(),
-        label_a=numbers * 0 + 1,
-        label_b=numbers * 0,
-        divergence=numbers / 7,
-        evaluation=numbers,
-        generation=numbers,
-        seconds=numbers / 100,
-        queries_a=numbers,
-        queries_b=numbers,
-    )
     with Archive.create(folder.archive, ImageSpec(1, 1, 2), data.classes) as archive:
-        archive.add(batch)
+        archive.add(batch(0, 140, 150, 255))
     return folder.path
 
 
@@ -186,6 +169,16 @@ def test_changed_data_is_refused_and_other_data_may_be_named(shell: Shell, run: 
         (["import", "RUN", "none.csv"], "none.csv cannot be read"),
         (["export", "RUN", "out.csv", "--annotator", "ann"], "ann has labelled nothing"),
         (["export", "elsewhere", "out.csv"], "elsewhere is no folder"),
+        (["export", "RUN", "out.csv", "--kept"], "choose tasks for Label Studio"),
+        (["export", "RUN", "out.json", "--conflicts"], "nothing to label"),
+        (["export", "RUN", "out.json", "--sample", "5"], "expected 1 to 4"),
+        (["export", "RUN", "out.json", "--blank", "--annotator", "ann"], "give one of the two"),
+        (["import", "RUN", "none.json"], "none.json cannot be read"),
+        (["import", "RUN", "real.npz", "--format", "label-studio"], "real.npz, line 1"),
+        (["import", "RUN", "none.csv", "--rename", "ann"], "is no OLD=NEW"),
+        (["import", "RUN", "none.csv", "--format", "coco"], "'coco'"),
+        (["agreement", "elsewhere"], "elsewhere is no folder"),
+        (["conflicts", "elsewhere"], "elsewhere is no folder"),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_written(
@@ -198,7 +191,7 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     assert said in done.err
     with Archive.open(run / "archive.db", read_only=True) as archive:
         assert archive.labels.counts() == {}
-    assert not (tmp_path / "out.csv").exists()
+    assert not list(tmp_path.glob("out.*"))
 
 
 def test_an_archive_alone_needs_data_to_judge_by(shell: Shell, run: Path, tmp_path: Path) -> None:
@@ -209,3 +202,84 @@ def test_an_archive_alone_needs_data_to_judge_by(shell: Shell, run: Path, tmp_pa
     done = shell("judge", run / "archive.db", "--judge", "py:labels_judges:bright", "--data", tmp_path / "real.npz")
     assert done.code == 0
     assert labels_of(run, "judge:py:labels_judges:bright") == (0, None, None, 1)
+
+
+@pytest.fixture
+def labelled(run: Path) -> Path:
+    """Two people agree on the first trigger, and judges on the last; on the others, there are conflicts."""
+    with Archive.open(run / "archive.db") as archive:
+        ids = archive.column("ids")
+        archive.labels.write("ann", ids[:2], [0, 0])
+        archive.labels.write("bo", ids[:2], [0, None])
+        archive.labels.write("judge:m1+m2", ids, [0, 0, 0, 1])
+        archive.labels.write("judge:m1+m2 (majority)", ids[2:], [1, 1])
+    return run
+
+
+def test_agreement_is_shown_and_people_and_judges_apart(shell: Shell, labelled: Path) -> None:
+    done = shell("agreement", labelled)
+    assert done.code == 0, done.err
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert "labelled 4, of which 2 by judges alone" in lines
+    assert "settled 2 (50.00 %)" in lines
+    assert "in conflict 2 (50.00 %): diffgan labels conflicts lists them" in lines
+    assert lines.index("ann 2 labels") < lines.index("Judges (machine labels)") < lines.index("judge:m1+m2 4 labels")
+    assert "label 0 1 0 1" in lines
+    # ann 0 0, bo 0 invalid: half the same, as chance has it; in some resamples, one category alone is left.
+    assert "ann & bo label 2 50.00 % 0.00 (-1.00 to 1.00)" in lines
+    assert "valid or not 2 50.00 % 0.00 (-1.00 to 1.00)" in lines
+    # People have settled the first alone: one category.
+    assert "judge:m1+m2 label 1 100.00 % undefined" in lines
+
+
+def test_agreement_in_json(shell: Shell, labelled: Path) -> None:
+    found = json.loads(shell("agreement", labelled, "--json").out)
+    assert (found["triggers"], found["conflicts"], found["people"]["annotators"]) == (4, 2, {"ann": 2, "bo": 2})
+    (pair,) = found["judges"]["pairs"]
+    assert pair["annotators"] == ["judge:m1+m2", "judge:m1+m2 (majority)"]
+    assert (pair["agreed"]["label"]["items"], pair["agreed"]["label"]["kappa"]) == (2, 0)
+    assert pair["agreed"]["validity"]["kappa"] is None
+
+
+def test_without_labels_agreement_and_conflicts_say_so(shell: Shell, run: Path, tmp_path: Path) -> None:
+    done = shell("agreement", run)
+    assert (done.code, "none: see diffgan label" in done.out) == (0, True)
+    done = shell("conflicts", run, "--out", tmp_path / "out.csv")
+    assert (done.code, done.err) == (0, "No labels are in conflict: there is nothing to decide.\n")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_conflicts_are_listed_decided_and_gone(shell: Shell, labelled: Path, tmp_path: Path) -> None:
+    shown = shell("conflicts", labelled)
+    assert shown.code == 0, shown.err
+    assert "2 conflicts, 1 of judges alone" in shown.out
+    assert "ann: dark, bo: invalid, judge:m1+m2: dark" in shown.out
+    assert shell("conflicts", labelled, "--out", tmp_path / "list.csv").code == 0
+    text = (tmp_path / "list.csv").read_text()
+    (tmp_path / "list.csv").write_text(text.replace(",,decided", ",light,decided"))
+    done = shell("import", labelled, tmp_path / "list.csv", "--rename", "decided=decided:cy")
+    assert "2 labels in the file: 2 by decided:cy" in done.err
+    assert "nothing to decide" in shell("conflicts", labelled).err
+    assert "2 by decided:cy" in shell("agreement", labelled).out
+
+
+def test_label_studio_and_back(shell: Shell, labelled: Path, tmp_path: Path) -> None:
+    file = tmp_path / "tasks.json"
+    done = shell("export", labelled, file, "--conflicts")
+    assert done.code == 0, done.err
+    assert "2 tasks with 2 labels and 3 predictions of judges" in done.err
+    assert str(tmp_path / "tasks.xml") in done.err
+    assert "refuses labels by names that are no e-mail of its users (ann, bo)" in done.err
+    done = shell("import", labelled, file)
+    assert "0 new, 0 changed, 5 already there" in done.err
+    tasks = json.loads(file.read_text())
+    chosen = [{"from_name": "label", "to_name": "image", "type": "choices", "value": {"choices": ["light"]}}]
+    for task in tasks:
+        task["annotations"] = [{"completed_by": 1, "was_cancelled": False, "result": chosen}]
+    file.write_text(json.dumps([tasks[0], tasks[1] | {"annotations": []}]))
+    done = shell("import", labelled, file, "--rename", "user 1=decided")
+    assert "Passed over: tasks without annotations (1)." in done.err
+    assert labels_of(labelled, "decided") == (1,)
+    blank = shell("export", labelled, tmp_path / "blank", "--blank", "--sample", "1", "--format", "label-studio")
+    assert "1 task with 0 labels and 0 predictions" in blank.err
+    assert (tmp_path / "blank.xml").exists()

@@ -133,6 +133,15 @@ def test_without_features_the_pixels_decide_alone() -> None:
     assert judge.measure(images((0, 255), (255, 0), (0, 254)), [0, 1, 0], [1, 0, 1]).yardstick.dv == 2
 
 
+def test_without_distances_the_verdicts_are_the_same_and_nothing_is_measured() -> None:
+    judge = Judge.calibrate([WithoutFeatures()], REAL, quantile=0.4, distances=False)
+    assert (judge.pixel_distance, judge.feature_distance) == (None, None)
+    other = Judge.calibrate([Brightness()], REAL, quantile=0.4)
+    assert judge.verdicts(REAL).valid.tolist() == other.verdicts(REAL).valid.tolist()
+    with pytest.raises(UsageError, match="without distances"):
+        judge.measure(REAL, [0] * 5, [1] * 5)
+
+
 def test_nothing_to_judge_is_no_error() -> None:
     judge = Judge.calibrate([Brightness()], REAL)
     assert judge.verdicts(REAL[:0]).valid.tolist() == []

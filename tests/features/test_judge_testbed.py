@@ -51,6 +51,7 @@ def labels(path: Path, images: ByteImages) -> NDArray[np.int64]:
 
 
 def test_the_thresholds_are_the_published_ones(judge: Judge) -> None:
+    assert judge.pixel_distance is not None
     assert judge.feature_distance is not None
     assert round(judge.threshold, 3) == 0.812
     assert round(judge.pixel_distance, 4) == 0.1196

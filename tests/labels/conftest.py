@@ -5,36 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from diffgan.archive import Archive, TriggerBatch
-from diffgan.images import ByteImages, ImageSpec
+from diffgan.archive import Archive
+from diffgan.images import ImageSpec
+from tests.labels.triggers import batch
 
 MakeArchive = Callable[..., Archive]
-
-
-def _images(pixels: Sequence[int]) -> ByteImages:
-    return np.array([(pixel, 9) for pixel in pixels], dtype=np.uint8).reshape(-1, 1, 2, 1)
-
-
-def _batch(pixels: Sequence[int]) -> TriggerBatch:
-    count = len(pixels)
-    outputs = np.tile(np.array([0.25, 0.75], dtype=np.float32), (count, 1))
-    numbers = np.arange(count)
-    return TriggerBatch(
-        images=_images(pixels),
-        outputs_a=outputs,
-        outputs_b=outputs[:, ::-1].copy(),
-        label_a=numbers * 0 + 1,
-        label_b=numbers * 0,
-        divergence=numbers / 7,
-        evaluation=numbers,
-        generation=numbers,
-        seconds=numbers / 100,
-        queries_a=numbers,
-        queries_b=numbers,
-    )
 
 
 @pytest.fixture
@@ -45,7 +22,7 @@ def make_archive(tmp_path: Path) -> Iterator[MakeArchive]:
     def make(pixels: Sequence[int], names: Sequence[str] | None = ("dark", "bright")) -> Archive:
         archive = Archive.create(tmp_path / f"{len(opened)}.db", ImageSpec(1, 1, 2), names)
         opened.append(archive)
-        archive.add(_batch(pixels))
+        archive.add(batch(*pixels))
         return archive
 
     yield make

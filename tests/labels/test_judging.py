@@ -14,6 +14,7 @@ from diffgan.datasets import Dataset
 from diffgan.errors import DataError, ModelError
 from diffgan.images import FloatImages
 from diffgan.labels.judging import Judged, Rule, judge_triggers
+from tests.labels.triggers import images
 
 MakeArchive = Callable[..., Archive]
 
@@ -48,8 +49,7 @@ class Breaking:
 
 
 def real(pixels: tuple[int, ...] = (0, 51, 102, 153, 255), classes: tuple[str, ...] = ("dark", "bright")) -> Dataset:
-    images = np.array([(pixel, 255) for pixel in pixels], dtype=np.uint8).reshape(-1, 1, 2, 1)
-    return Dataset.checked("real", images, np.zeros(len(pixels), dtype=np.int64), classes=classes)
+    return Dataset.checked("real", images(*pixels, second=255), np.zeros(len(pixels), dtype=np.int64), classes=classes)
 
 
 BRIGHT, DIM = Brightness(), Brightness("dim", 0.2)
@@ -133,6 +133,14 @@ def test_many_pages_and_progress(make_archive: MakeArchive) -> None:
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert isinstance(said, Judged)
     assert said.valid + said.invalid == 256
+
+
+def test_the_distances_between_real_images_are_not_looked_for(
+    make_archive: MakeArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Labels need none of them, and on large data they take longer than the judges do.
+    monkeypatch.setattr("diffgan.features.judge.median_nearest_distance", None)
+    assert judge_triggers(make_archive(PIXELS), [BRIGHT], real()).triggers == 4
 
 
 def test_other_data_is_refused(make_archive: MakeArchive) -> None:
