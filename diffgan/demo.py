@@ -15,17 +15,14 @@ from diffgan.archive import Archive
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.drafts import replacing
 from diffgan.errors import UsageError
-from diffgan.filters.recognisable import RecognisableFilter
-from diffgan.filters.recogniser import train_recogniser
 from diffgan.gan_training.pictures import write_grid
 from diffgan.images import ByteImages
-from diffgan.search.collapse import beyond_quota
 
 #: Of the classifiers: both come to about 98 % on the test part.
 EPOCHS, BATCH, RATE = 40, 32, 2e-3
 
-#: Triggers in the picture, and of each kind, the most divergent that it is chosen from.
-PICTURED, LOOKED_AT = 36, 50
+#: Triggers in the picture.
+PICTURED = 36
 
 #: Twice the distance of a real digit from the one most like it: what is nearer to another trigger is kept out.
 DISTANCE = 0.06
@@ -91,31 +88,24 @@ def parts_of(data: str) -> tuple[Dataset, Dataset]:
     return load_dataset("digits:models"), load_dataset("digits:test")
 
 
-def write_best(archive: Path, path: Path, data: Dataset) -> int:
-    """A picture of recognisable triggers, of every kind in turn the most divergent first; their number."""
-    images = _best(archive, data)
+def write_best(archive: Path, path: Path) -> int:
+    """A picture of kept triggers, of every kind in turn the most divergent first; their number."""
+    images = _best(archive)
     if len(images):
         write_grid(path, images)
     return len(images)
 
 
-def _best(path: Path, data: Dataset) -> ByteImages:
+def _best(path: Path) -> ByteImages:
     with Archive.open(path, read_only=True) as archive:
-        if not archive.count():
-            return np.empty((0, 1, 1, 1), dtype=np.uint8)
-        divergence = archive.column("divergence")
-        cells = archive.column("label_a") * len(data.classes) + archive.column("label_b")
-        order = np.lexsort((-divergence, cells))
-        looked_at = order[~beyond_quota(cells[order], LOOKED_AT)]
-        found = archive.find(archive.column("ids")[looked_at])
-    recogniser = train_recogniser(data)
-    threshold = RecognisableFilter.calibrated(recogniser).threshold
-    good = np.flatnonzero(recogniser.confidence(found.images) >= threshold)
-    # They stand kind by kind, the most divergent first: the first of each kind, then the second, and so on.
-    kinds = cells[looked_at][good]
-    place = np.arange(len(good)) - np.searchsorted(kinds, kinds)
-    chosen = good[np.lexsort((-found.divergence[good], place))[:PICTURED]]
-    return found.images[chosen]
+        divergence = archive.column("divergence", kept_only=True)
+        cells = np.stack([archive.column(name, kept_only=True) for name in ("label_a", "label_b")])
+        kinds = np.unique(cells, axis=1, return_inverse=True)[1]
+        order = np.lexsort((-divergence, kinds))
+        # They stand kind by kind, the most divergent first: the first of each kind, then the second, and so on.
+        place = np.arange(len(order)) - np.searchsorted(kinds[order], kinds[order])
+        chosen = order[np.lexsort((-divergence[order], place))[:PICTURED]]
+        return archive.find(archive.column("ids", kept_only=True)[chosen]).images
 
 
 def _trained(name: str, data: Dataset, test: Dataset, folder: Path, seed: int) -> Trained:

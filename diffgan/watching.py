@@ -25,6 +25,10 @@ class Watcher(Protocol):
         """The search begins; what to call after each batch. `search.stop()` ends it early."""
         ...
 
+    def filtering(self) -> AbstractContextManager[Callable[[str, int, int], None]]:
+        """Filters are run; what to call with a filter's name, and how many triggers of how many are done."""
+        ...
+
 
 class Silent:
     """A watcher that says nothing."""
@@ -40,3 +44,7 @@ class Silent:
         """Nothing."""
         del search, classes
         return nullcontext(lambda _: None)
+
+    def filtering(self) -> AbstractContextManager[Callable[[str, int, int], None]]:
+        """Nothing."""
+        return nullcontext(lambda *_: None)

@@ -20,12 +20,11 @@ from diffgan.datasets import Dataset
 from diffgan.errors import DataError
 from diffgan.features.learned import BATCH, Draw, LearnedClassifier, LearningSettings, train
 from diffgan.features.learned_cache import cache_name, read_learned, write_learned
+from diffgan.features.shifts import SHIFT, shifted_copies
 from diffgan.images import ByteImages
 
 #: Classifiers, and what the wrong classes share of each label that they learn.
 MEMBERS, SMOOTHING = 5, 0.1
-#: Of a side, either way; in whole pixels.
-SHIFT = 0.1
 #: One of so many images is of one grey all over instead, and of no class: a classifier is sure of such ones otherwise.
 ONE_IS_BLANK_OF = 16
 #: Images that each sees in training: so many at least, and large data so many times.
@@ -122,20 +121,6 @@ def hold_out(labels: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     step = max(2, min(HELD_OUT_STEP, len(labels) // FEWEST_HELD_OUT))
     order = np.lexsort((np.random.default_rng((seed, 1)).random(len(labels)), labels))
     return np.sort(order[step // 2 :: step])
-
-
-def shifted_copies(images: Tensor, generator: torch.Generator) -> Tensor:
-    """Each image (N x C x H x W) moved by whole pixels; what is uncovered repeats its edge."""
-    count, _, height, width = images.shape
-    rows, columns = (_places(count, side, generator) for side in (height, width))
-    each = torch.arange(count)[:, None, None]
-    return images[each, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
-
-
-def _places(count: int, side: int, generator: torch.Generator) -> Tensor:
-    reach = round(SHIFT * side)
-    moved = torch.randint(-reach, reach + 1, (count, 1), generator=generator)
-    return (torch.arange(side) + moved).clamp(0, side - 1)
 
 
 def _check(dataset: Dataset) -> None:

@@ -18,11 +18,14 @@ from diffgan.errors import ArchiveError, UsageError
 from diffgan.filters.building import FilterSetup, build_chain
 from diffgan.filters.calibration import calibrate, labelled_scores
 from diffgan.filters.chain import Stage, Watch, run_chain
+from diffgan.filters.discriminator import KEEP
 from diffgan.filters.protocol import Candidates, Filter
 from diffgan.filters.recognisable import MOST_LOOKED_AT, RecognisableFilter
 from diffgan.filters.settings import FilterSettings, read_filter_settings
 from diffgan.filters.thresholds import Target
 from diffgan.filters.validity import sampling_doubts, validity_ratio
+from diffgan.generators.discriminator import load_discriminator
+from diffgan.images import ByteImages, ImageSpec
 from diffgan.labels import consensus
 from diffgan.labels.origins import run_data
 from diffgan.runs import RunFolder
@@ -39,7 +42,7 @@ class FilterWishes:
         config: a configuration's name or file.
         discriminator: the folder of a GAN of the run's data.
         references: data with real images for the SSIM.
-        data: the run's, where it has moved.
+        data: the run's, where it has moved, or is at hand.
         thresholds: by the filter's name, in place of its own.
         target: what thresholds found from labels aim at; None: none are looked for.
     """
@@ -47,7 +50,7 @@ class FilterWishes:
     config: str | None = None
     discriminator: Path | None = None
     references: str | None = None
-    data: str | None = None
+    data: str | Dataset | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
     target: str | None = None
 
@@ -83,8 +86,8 @@ def filter_run(run: Path, wishes: FilterWishes, watch: Watch = lambda *_: None) 
         triggers = archive.count()
         if not triggers:
             return Filtered(0, [], ["The archive is empty: there is nothing to filter."], [])
-        data = run_data(run) if wishes.data is None else load_dataset(wishes.data)
-        settings = _settings(wishes.config, data)
+        data = _data(run, wishes.data)
+        settings = _settings(wishes, data)
         setup = _setup(folder, archive, data, wishes)
         built = build_chain(settings, setup, lambda done, total: watch("training", done, total))
         asked = {**settings.thresholds, **wishes.thresholds}
@@ -104,7 +107,26 @@ def filter_run(run: Path, wishes: FilterWishes, watch: Watch = lambda *_: None) 
     return Filtered(triggers, stages, list(built.notes), texts)
 
 
-def _settings(config: str | None, data: Dataset) -> FilterSettings:
+def _data(run: Path, named: str | Dataset | None) -> Dataset:
+    if isinstance(named, Dataset):
+        return named
+    return run_data(run) if named is None else load_dataset(named)
+
+
+def check_wishes(wishes: FilterWishes, data: Dataset) -> None:
+    """Finds a mistake before a search, and not after it.
+
+    Raises:
+        DiffganError: something does not fit.
+    """
+    _settings(wishes, data)
+    if wishes.discriminator is not None:
+        load_discriminator(wishes.discriminator)
+    _references(wishes, data.spec)
+
+
+def _settings(wishes: FilterWishes, data: Dataset) -> FilterSettings:
+    config = wishes.config
     name = data.name.partition(":")[0]
     own = configs.read(name) if name in configs.names() else {}
     chosen = {} if config is None else configs.read_named(config)
@@ -114,21 +136,29 @@ def _settings(config: str | None, data: Dataset) -> FilterSettings:
         if not isinstance(section, dict):
             raise UsageError(f"{config or name}: filters holds a {type(section).__name__}; expected KEY: VALUE lines.")
         merged |= section
+    if wishes.discriminator is not None and merged.get("discriminator") is None:
+        merged["discriminator"] = KEEP  # who names one wants its verdict
     return read_filter_settings(merged, config or name)
 
 
 def _setup(folder: RunFolder, archive: Archive, data: Dataset, wishes: FilterWishes) -> FilterSetup:
     if data.spec != archive.image_spec:
         raise UsageError(f"{data.name} has images of {data.spec}, but the run's are of {archive.image_spec}.")
-    references = None if wishes.references is None else load_dataset(wishes.references)
-    if references is not None and references.spec != archive.image_spec:
-        raise UsageError(
-            f"The references of {references.name} are images of {references.spec}, but the run's are of "
-            f"{archive.image_spec}: give references of that size."
-        )
     own = wishes.discriminator or _generator_of(folder)
-    images = None if references is None else references.images
-    return FilterSetup(data=data, references=images, discriminator=own, has_classes=archive.has("classes"))
+    references = _references(wishes, archive.image_spec)
+    return FilterSetup(data=data, references=references, discriminator=own, has_classes=archive.has("classes"))
+
+
+def _references(wishes: FilterWishes, spec: ImageSpec) -> ByteImages | None:
+    if wishes.references is None:
+        return None
+    references = load_dataset(wishes.references)
+    if references.spec != spec:
+        raise UsageError(
+            f"The references of {references.name} are images of {references.spec}, but the run's are of {spec}: give "
+            "references of that size."
+        )
+    return references.images
 
 
 def _generator_of(folder: RunFolder) -> Path | None:

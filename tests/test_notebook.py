@@ -22,7 +22,7 @@ def test_every_cell_runs(tmp_path: Path) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert "linear: 9" in run.stdout
-    assert "images on which the two disagree" in run.stdout
+    assert "recognisable images on which the two disagree" in run.stdout
 
 
 def test_it_holds_no_output() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 import diffgan
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.errors import DiffganError
+from diffgan.filters.running import FilterWishes, filter_run
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.training import Training
 from diffgan.pipeline import Comparison, compare
@@ -53,6 +56,8 @@ def go(gan: Path, out: Path, noise: float = 0.3, **wanted: Any) -> Comparison:
         "strategy": "random",
         "generator": gan,
         "out": out,
+        "filters": False,
+        "report": False,
     } | wanted
     return compare(ten(1, 0.0), ten(2, noise), **asked)
 
@@ -73,6 +78,81 @@ def test_a_run_leaves_its_folder(gan: Path, tmp_path: Path) -> None:
     assert sum(summary["time_share"].values()) == pytest.approx(1, abs=0.01)
     with made.archive() as archive:
         assert archive.count() == summary["unique"]
+
+
+class Listening(Silent):
+    """Remembers remarks, and how far the filters came; may be made to interrupt them, or to spoil their memory."""
+
+    def __init__(self, *, interrupts: bool = False, spoilt: Path | None = None) -> None:
+        self.notes: list[str] = []
+        self.filters: dict[str, tuple[int, int]] = {}
+        self._interrupts, self._spoilt = interrupts, spoilt
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    @contextmanager
+    def filtering(self) -> Iterator[Callable[[str, int, int], None]]:
+        if self._spoilt is not None:
+            (self._spoilt / "filters.json").mkdir()
+
+        def report(name: str, done: int, total: int) -> None:
+            self.filters[name] = done, total
+            if self._interrupts and name == "ssim":
+                raise KeyboardInterrupt
+
+        yield report
+
+
+def test_the_filters_speak_after_the_search(gan: Path, tmp_path: Path) -> None:
+    watcher = Listening()
+    made = go(gan, tmp_path / "run", filters=True, discriminator=gan, watcher=watcher)
+    unique, seconds = made.summary["unique"], made.summary["seconds"]
+    assert [stage.name for stage in made.filtered.stages] == ["discriminator", "recognisable", "ssim"]  # type: ignore[union-attr]
+    assert watcher.filters["ssim"] == (unique, unique)
+    assert list(made.summary["filters"]) == ["discriminator", "recognisable", "ssim"]
+    assert made.summary["filters"]["ssim"]["passed"] == made.summary["kept"] < unique
+    with made.archive() as archive:
+        assert archive.count(kept_only=True) == made.summary["kept"]
+        assert archive.verdicts.counts()["ssim"][0] == made.summary["kept"]
+    more = go(gan, tmp_path / "run", filters=True, discriminator=gan, evaluations=2500, resume=True)
+    assert more.summary["filters"]["discriminator"]["before"] == more.summary["unique"] > unique
+    assert more.summary["seconds"] > seconds
+
+
+def test_what_keeps_filters_from_their_work_spoils_nothing(gan: Path, tmp_path: Path) -> None:
+    watcher = Listening(spoilt=tmp_path / "run")
+    made = go(gan, tmp_path / "run", filters=True, watcher=watcher)
+    assert made.filtered is None
+    assert made.summary["unique"] == made.summary["kept"] > 0
+    assert "filters.json" in watcher.notes[-1]
+    assert f"diffgan filter {tmp_path / 'run'}" in watcher.notes[-1]
+
+
+def test_interrupted_filters_say_how_to_go_on(gan: Path, tmp_path: Path) -> None:
+    watcher = Listening(interrupts=True)
+    with pytest.raises(KeyboardInterrupt):
+        go(gan, tmp_path / "run", filters=True, watcher=watcher)
+    assert f"diffgan filter {tmp_path / 'run'}" in watcher.notes[-1]
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["unique"] > 0
+    done = filter_run(tmp_path / "run", FilterWishes())
+    assert done.triggers == summary["unique"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"discriminator": Path("nowhere")}, "nowhere"),
+        ({"references": "mnist5k"}, "references"),
+    ],
+)
+def test_a_mistake_in_filters_is_told_before_the_search(
+    gan: Path, tmp_path: Path, wanted: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DiffganError, match=message):
+        go(gan, tmp_path / "run", filters=True, **wanted)
+    assert not (tmp_path / "run").exists()
 
 
 def test_it_is_the_packages_own_function() -> None:
@@ -173,12 +253,7 @@ def test_a_generator_of_other_images_is_refused(gan: Path, tmp_path: Path) -> No
 def test_a_generator_is_trained_once_and_then_reused(tmp_path: Path) -> None:
     path = tmp_path / "quick.yaml"
     path.write_text("gan: {steps: 20, width: 4, discriminator_width: 4, latent: 8}\n")
-    notes: list[str] = []
-
-    class Listening(Silent):
-        def note(self, text: str) -> None:
-            notes.append(text)
-
+    watcher = Listening()
     for name in ("one", "two"):
         compare(
             ten(1, 0.0),
@@ -188,6 +263,8 @@ def test_a_generator_is_trained_once_and_then_reused(tmp_path: Path) -> None:
             out=tmp_path / name,
             evaluations=100,
             strategy="random",
-            watcher=Listening(),
+            filters=False,
+            report=False,
+            watcher=watcher,
         )
-    assert [note.startswith("Using the generator trained earlier on digits:test") for note in notes] == [True]
+    assert [note.startswith("Using the generator trained earlier on digits:test") for note in watcher.notes] == [True]

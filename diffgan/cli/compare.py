@@ -33,6 +33,18 @@ def compare(
         float | None,
         typer.Option("--min-distance", metavar="D", help="Keep triggers out that are nearer to another (cosine)."),
     ] = None,
+    filters: Annotated[
+        bool, typer.Option("--filters/--no-filters", help="Say which triggers are valid, after the search.")
+    ] = True,
+    discriminator: Annotated[
+        Path | None, typer.Option("--discriminator", metavar="DIR", help="Filters also ask that of this GAN.")
+    ] = None,
+    references: Annotated[
+        str | None, typer.Option("--references", metavar="DATA", help="Real images for the SSIM filter.")
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html into the run's folder.")
+    ] = True,
     config: Annotated[
         str | None, typer.Option("--config", metavar="FILE|NAME", help="Settings of search and generator.")
     ] = None,
@@ -41,6 +53,10 @@ def compare(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed and evaluations, the same run.")] = 0,
+    batch: Annotated[
+        int | None,
+        typer.Option("--batch", min=1, metavar="N", help="Images at a time; by default 1,024. Fewer for slow models."),
+    ] = None,
     option_a: Annotated[list[str] | None, typer.Option("--a", metavar="KEY=VALUE", help="An option of A.")] = None,
     option_b: Annotated[list[str] | None, typer.Option("--b", metavar="KEY=VALUE", help="An option of B.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
@@ -70,10 +86,15 @@ def compare(
             strategy=strategy,
             divergence=divergence,
             min_distance=min_distance,
+            filters=filters,
+            discriminator=discriminator,
+            references=references,
+            report=report,
             config=config,
             out=out,
             resume=resume,
             seed=seed,
+            **({} if batch is None else {"batch": batch}),
             options_a=parse_assignments(option_a or [], "--a"),
             options_b=parse_assignments(option_b or [], "--b"),
         )
@@ -88,6 +109,7 @@ def compare(
 
 def show(made: Comparison) -> None:
     """The result for people."""
+    from diffgan.cli.filter import show as show_stages
     from diffgan.durations import show_duration
 
     summary = made.summary
@@ -118,6 +140,10 @@ def show(made: Comparison) -> None:
     if rest:
         rows.append([f"{len(cells) - _CELLS} more kinds", f"{rest:,}", percent(rest / summary["unique"])])
     print_table("Where they disagree", [f"{names['a']} → {names['b']}", "unique triggers", "share"], rows)
+    if made.filtered is not None:
+        show_stages(made.filtered.stages, made.filtered.triggers)
+    if made.report is not None:
+        print_note(f"Open the report in a browser: {made.report}")
 
 
 def crowding_of(facts: dict[str, Any]) -> str:

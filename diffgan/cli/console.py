@@ -92,11 +92,11 @@ def print_note(text: str) -> None:
 
 
 @contextmanager
-def progress(title: str, total: int) -> Iterator[Callable[[int, int], None]]:
+def progress(title: str, total: int) -> Iterator[Callable[..., None]]:
     """A progress bar on standard error; nothing where that is no terminal.
 
     Yields:
-        What to call with how much is done, and how much there is.
+        What to call with how much is done, how much there is, and, where it is another, the title.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -105,4 +105,4 @@ def progress(title: str, total: int) -> Iterator[Callable[[int, int], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=total)
-        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+        yield lambda done, whole, now=title: bar.update(task, completed=done, total=whole, description=now)

@@ -47,9 +47,9 @@ def demo(
             min_distance=DISTANCE,
             seed=seed,
         )
-        pictured = write_best(made.folder / "archive.db", made.folder / "best.png", test)
+        pictured = write_best(made.folder / "archive.db", made.folder / "best.png")
     show(made)
     if pictured:
-        print_note(f"Look at the {pictured} most divergent recognisable ones, kind by kind: {made.folder / 'best.png'}")
+        print_note(f"Look at the {pictured} most divergent of those kept, kind by kind: {made.folder / 'best.png'}")
     if made.summary["ended_by"] == "stopped":
         raise typer.Exit(130)

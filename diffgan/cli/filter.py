@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from diffgan.cli.console import percent, print_facts, print_note, print_table, progress, stray_output_aside
+from diffgan.cli.console import percent, print_facts, print_note, print_table, stray_output_aside
 
 if TYPE_CHECKING:
     from diffgan.filters.chain import Stage
@@ -41,6 +41,7 @@ def filter_(
     ] = None,
 ) -> None:
     """Give verdicts on a run's triggers: which are valid, and why not. Nothing is deleted."""
+    from diffgan.cli.live import Terminal
     from diffgan.errors import UsageError
     from diffgan.filters.running import FilterWishes, filter_run
     from diffgan.models.options import parse_assignments
@@ -57,8 +58,8 @@ def filter_(
         thresholds={name: float(value) for name, value in thresholds.items()},
         target=target if calibrate else None,
     )
-    with stray_output_aside(), progress("filters", 1) as bar:
-        done = filter_run(run, wishes, watch=lambda _, part, total: bar(part, total))
+    with stray_output_aside(), Terminal().filtering() as report:
+        done = filter_run(run, wishes, watch=report)
     for note in done.notes:
         print_note(note)
     for text in done.calibration:

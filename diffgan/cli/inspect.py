@@ -64,6 +64,8 @@ def _is_run(target: str) -> bool:
 
 def _is_generator(target: str) -> bool:
     """A folder with a card, or a file whose sidecar says `latent`."""
+    if _is_selector(target):
+        return False
     if (Path(target) / "card.json").is_file():
         return True
     from diffgan.generators.sidecar import has_generator_sidecar
@@ -71,9 +73,16 @@ def _is_generator(target: str) -> bool:
     return has_generator_sidecar(Path(target))
 
 
+def _is_selector(target: str) -> bool:
+    """A folder that is opened as a model."""
+    return (Path(target) / "forest.skops").is_file()
+
+
 def _is_data(target: str) -> bool:
     from diffgan.datasets.loading import is_dataset_name
 
+    if _is_selector(target):
+        return False
     path = Path(target)
     bare = not path.suffix and ":" not in target and not os.path.exists(path)  # noqa: PTH110 - takes any length
     return is_dataset_name(target) or path.suffix.lower() == ".npz" or bare or os.path.isdir(path)  # noqa: PTH112

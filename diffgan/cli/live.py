@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from diffgan.cli import training_progress
-from diffgan.cli.console import print_note
+from diffgan.cli.console import print_note, progress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,6 +61,12 @@ class Terminal:
                         live.update(_view(moment, classes), refresh=True)
 
                 yield watch
+
+    @contextmanager
+    def filtering(self) -> Iterator[Callable[[str, int, int], None]]:
+        """A bar that names what is under way."""
+        with progress("filters", 1) as bar:
+            yield lambda name, done, total: bar(done, total, f"filters: {name}")
 
 
 @contextmanager

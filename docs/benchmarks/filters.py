@@ -82,13 +82,14 @@ def triggers(run: Path, count: int) -> Candidates:
 def describe(name: str, filters: tuple[Filter, ...], candidates: Candidates, valid: Mask) -> None:
     """The stages of one run, each alone, then those before it together with it."""
     print(f"{name}: {len(valid):,} triggers, {valid.mean():.1%} valid")
-    together = np.ones(len(valid), dtype=np.bool_)
+    together = similar = np.ones(len(valid), dtype=np.bool_)
     for chosen in filters:
         start = perf_counter()
         scores = chosen.scores(candidates)
         seconds = perf_counter() - start
         passing = scores >= chosen.threshold
-        together &= passing
+        together = together & passing
+        similar = passing if isinstance(chosen, SsimFilter) else similar
         print(
             f"  {chosen.name:14s} area {area(scores, valid):.3f}; {kept(passing, valid)}; at 80 %: "
             f"{kept(scores >= np.quantile(scores[valid], 0.2), valid)}; {seconds:.1f} s"
@@ -96,9 +97,9 @@ def describe(name: str, filters: tuple[Filter, ...], candidates: Candidates, val
         print(f"    with those before it: {kept(together, valid)}", flush=True)
         if isinstance(chosen, RecognisableFilter):
             adapted = chosen.adapted(candidates)
-            print(
-                f"  adapted, alone, keeps {adapted.keep:.1%} of real images; {kept(scores >= adapted.threshold, valid)}"
-            )
+            alone = scores >= adapted.threshold
+            print(f"  adapted, alone, keeps {adapted.keep:.1%} of real images; {kept(alone, valid)}")
+            print(f"  adapted, with SSIM: {kept(alone & similar, valid)}", flush=True)
 
 
 def kept(passing: Mask, valid: Mask) -> str:

@@ -14,6 +14,7 @@ from diffgan.datasets import load_dataset
 from diffgan.demo import train_classifiers, write_best
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.training import Training
+from tests.cli.here import run_here
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -43,10 +44,12 @@ def test_a_search_ends_with_a_summary(pair: list[str], tmp_path: Path) -> None:
     summary = json.loads(done.stdout)
     assert summary["evaluations"] == 3000
     assert summary["unique"] > 0
+    assert list(summary["filters"]) == ["recognisable", "ssim"]
+    assert "<html" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert summary == json.loads((tmp_path / "run" / "summary.json").read_text())
     shown = run("inspect", tmp_path / "run")
     assert f"{summary['unique']:,}" in shown.stdout
-    assert write_best(tmp_path / "run" / "archive.db", tmp_path / "best.png", load_dataset("digits:test")) > 0
+    assert write_best(tmp_path / "run" / "archive.db", tmp_path / "best.png") > 0
     assert (tmp_path / "best.png").stat().st_size > 0
 
 
@@ -64,10 +67,12 @@ def test_ctrl_c_ends_it_well_and_it_goes_on(pair: list[str], tmp_path: Path) -> 
         _, errors = running.communicate(timeout=100)
     assert running.returncode == 130
     assert "--resume" in errors
+    assert f"diffgan filter {out}" in errors
     stopped = json.loads((out / "summary.json").read_text())
     assert stopped["ended_by"] == "stopped"
     more = stopped["evaluations"] + 1000
-    done = run("compare", *pair, "--evaluations", more, "--strategy", "random", "--out", out, "--resume", "--json")
+    where = ["--strategy", "random", "--out", out, "--resume", "--json"]
+    done = run("compare", *pair, "--evaluations", more, *where, "--no-filters", "--no-report")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["evaluations"] == more
 
@@ -82,7 +87,7 @@ def test_ctrl_c_ends_it_well_and_it_goes_on(pair: list[str], tmp_path: Path) -> 
 )
 def test_a_mistake_is_one_line(pair: list[str], tmp_path: Path, extra: list[str], part: str) -> None:
     out = [] if extra == ["--resume"] else ["--out", str(tmp_path / "run")]
-    done = run("compare", *pair, *extra, *out)
+    done = run_here("compare", *pair, *extra, *out)
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("diffgan: ")]
     assert len(lines) == 1
@@ -92,7 +97,7 @@ def test_a_mistake_is_one_line(pair: list[str], tmp_path: Path, extra: list[str]
 
 def test_a_folder_in_use_is_left_alone(pair: list[str], tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    done = run("compare", *pair, "--evaluations", 100, "--out", tmp_path)
+    done = run_here("compare", *pair, "--evaluations", 100, "--out", tmp_path)
     assert done.returncode == 2
     assert "not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -12,9 +12,10 @@ import torch
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.errors import DataError, UsageError
 from diffgan.features.learned import LearnedClassifier
+from diffgan.features.shifts import shifted_copies
 from diffgan.filters.protocol import Candidates
 from diffgan.filters.recognisable import RecognisableFilter
-from diffgan.filters.recogniser import Recogniser, hold_out, shifted_copies, train_recogniser
+from diffgan.filters.recogniser import Recogniser, hold_out, train_recogniser
 from diffgan.images import ByteImages
 
 
