@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from diffgan import __version__
-from diffgan.cli import compare, demo, export, filter, gan, inspect, labels  # noqa: A004
+from diffgan.cli import check, compare, demo, export, filter, gan, inspect, label, labels, report, select  # noqa: A004
 from diffgan.cli.console import printable
 from diffgan.errors import DiffganError
 
@@ -24,11 +24,15 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("compare")(compare.compare)
+app.command("check")(check.check)
 app.command("filter")(filter.filter_)
+app.command("label")(label.label)
+app.command("report")(report.report)
 app.command("inspect")(inspect.inspect)
 app.command("export")(export.export)
 app.add_typer(gan.app, name="gan")
 app.add_typer(labels.app, name="labels")
+app.add_typer(select.app, name="select")
 
 
 def _print_version(wanted: bool) -> None:

@@ -92,7 +92,7 @@ def _from_path(text: str, path: Path) -> Dataset:
 
 
 def _check_no_other_folder(path: Path) -> None:
-    for file, what in {"archive.db": "a run", "card.json": "a generator"}.items():
+    for file, what in {"archive.db": "a run", "forest.skops": "a selector", "card.json": "a generator"}.items():
         if (path / file).is_file():
             raise DataError(
                 f"{path} is {what} (it holds {file}), not data: give an .npz, or a folder with one folder per class."

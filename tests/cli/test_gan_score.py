@@ -22,6 +22,7 @@ from diffgan.gan_training import learning
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.training import Training
 from diffgan.generators.card import read_card
+from tests.cli.here import run_here
 
 LITTLE = ("--samples", "60", "--repeats", "2")
 
@@ -63,7 +64,7 @@ def test_scores_are_shown_and_kept(made: Path) -> None:
     for part in ("FID", "KID", "95 %", "precision", "coverage", "intended class", "as intended", "nearest, pixels"):
         assert part in done.stdout
     first = read_card(made).scores["learned"]
-    again = run(made, "--data", "digits:test", *LITTLE, "--json")
+    again = run_here("gan", "score", made, "--data", "digits:test", *LITTLE, "--json")
     content = json.loads(again.stdout)
     assert content.pop("generator") == "g"
     assert content == first == read_card(made).scores["learned"]
@@ -87,7 +88,7 @@ def test_other_data_is_noted(made: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_wrong_call_is_one_line(made: Path, tmp_path: Path) -> None:
     fails(run(tmp_path / "absent", "--data", "digits"), "no generator")
-    fails(run(made, "--data", "digits", "--samples", "1"), "1 samples")
+    fails(run_here("gan", "score", made, "--data", "digits", "--samples", "1"), "1 samples")
 
 
 def test_what_is_refused(made: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from diffgan.generators.generator import load_generator
+from tests.cli.here import run_here
 
 CONFIG = "gan: {steps: 16, width: 4, discriminator_width: 4, batch: 16, latent: 8}\n"
 
@@ -45,7 +46,8 @@ def test_what_is_left_is_a_generator_and_what_is_said_is_brief(tmp_path: Path, c
 
 def test_a_storage_that_does_not_answer_is_one_line_and_leaves_no_folder(tmp_path: Path) -> None:
     out = tmp_path / "o"
-    done = run("tune", "--data", "digits", "--trials", 1, "--storage", f"sqlite:///{tmp_path}/no/s.db", "--out", out)
+    storage = f"sqlite:///{tmp_path}/no/s.db"
+    done = run_here("gan", "tune", "--data", "digits", "--trials", 1, "--storage", storage, "--out", out)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert "unable to open database file" in done.stderr
