@@ -58,6 +58,14 @@ class Batch:
         return Batch(**parts)
 
 
+class Realness(Protocol):
+    """Says how real images look, as a GAN's discriminator does."""
+
+    def score(self, images: ByteImages, /) -> NDArray[np.float64]:
+        """One score for each image (uint8, N x H x W x C), higher is more real; only their order means anything."""
+        ...
+
+
 class Strategy(Protocol):
     """Says which images to try; the search calls `ask` and `tell` in turn, and nothing else in between.
 
@@ -124,6 +132,7 @@ class StrategySetup:
             archive can; None: a strategy keeps for itself what it has to remember.
         stopwatch: told how much of the time goes into diversity.
         clock: says how much time is left, for a strategy that might wait for something.
+        discriminator: says how real images look; None where the run has none.
     """
 
     generator: Generator | None
@@ -136,6 +145,7 @@ class StrategySetup:
     recall: Callable[[NDArray[np.int64]], ByteImages] | None = None
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     clock: SearchClock = field(default_factory=SearchClock)
+    discriminator: Realness | None = None
 
     def required_generator(self, name: str) -> Generator:
         """The generator, for a strategy that cannot do without.
@@ -149,9 +159,30 @@ class StrategySetup:
             )
         return self.generator
 
+    def required_discriminator(self, name: str, *, instead: str) -> Realness:
+        """The discriminator, for a strategy that cannot do without.
+
+        Args:
+            name: the strategy's.
+            instead: a strategy that can.
+
+        Raises:
+            UsageError: the run has none.
+        """
+        if self.discriminator is None:
+            raise UsageError(
+                f"The strategy {name} asks a discriminator how real its images look, but there is none: give "
+                f"--discriminator DIR (or --generator DIR of gan train), or take --strategy {instead}, which needs none."
+            )
+        return self.discriminator
+
 
 class StrategyFactory(Protocol):
-    """What an entry point of the group `diffgan.strategies` names."""
+    """What an entry point of the group `diffgan.strategies` names.
+
+    A factory may say what a run has to bring, as attributes: `needs_generator` (True where left out: a run without
+    --generator trains one) and `needs_discriminator` (False where left out).
+    """
 
     def __call__(self, setup: StrategySetup) -> Strategy:
         """Builds the strategy.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
@@ -10,13 +11,28 @@ from diffgan.search.strategies.protocol import Strategy, StrategyFactory, Strate
 
 _GROUP = "diffgan.strategies"
 
-#: Module and attribute of ours; a name of ours cannot be taken over, or figures would not be comparable.
+
+@dataclass(frozen=True)
+class _Ours:
+    """Where a strategy is, and what a run has to bring for it."""
+
+    module: str
+    attribute: str
+    needs_generator: bool = True
+    needs_discriminator: bool = False
+
+
+#: A name of ours cannot be taken over, or figures would not be comparable.
 _OURS = {
-    "nsga2": ("diffgan.search.strategies.nsga2", "build_nsga2"),
-    "diffgan-paper": ("diffgan.search.strategies.paper", "build_paper"),
-    "random": ("diffgan.search.strategies.random", "build_random"),
-    "divergence-only": ("diffgan.search.strategies.single", "build_divergence_only"),
-    "diversity-only": ("diffgan.search.strategies.single", "build_diversity_only"),
+    "nsga2": _Ours("nsga2", "build_nsga2"),
+    "diffgan-paper": _Ours("paper", "build_paper"),
+    "random": _Ours("random", "build_random"),
+    "divergence-only": _Ours("single", "build_divergence_only"),
+    "diversity-only": _Ours("single", "build_diversity_only"),
+    "drfuzz": _Ours("drfuzz", "build_drfuzz", needs_generator=False, needs_discriminator=True),
+    "drfuzz-free": _Ours("drfuzz", "build_drfuzz_free", needs_generator=False),
+    "dflare": _Ours("dflare", "build_dflare", needs_generator=False),
+    "diffchaser": _Ours("diffchaser", "build_diffchaser", needs_generator=False),
 }
 
 
@@ -34,10 +50,33 @@ def build_strategy(name: str, setup: StrategySetup) -> Strategy:
     return _factory(name)(setup)
 
 
+def needs_generator(name: str) -> bool:
+    """Whether the strategy of that name cannot do without a generator; another package's can where its factory says so.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name in _OURS:
+        return _OURS[name].needs_generator
+    return bool(getattr(_factory(name), "needs_generator", True))
+
+
+def needs_discriminator(name: str) -> bool:
+    """Whether it asks a discriminator; another package's does where its factory says so.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name in _OURS:
+        return _OURS[name].needs_discriminator
+    return bool(getattr(_factory(name), "needs_discriminator", False))
+
+
 def _factory(name: str) -> StrategyFactory:
     if name in _OURS:
-        module, attribute = _OURS[name]
-        ours: StrategyFactory = getattr(import_module(module), attribute)
+        place = _OURS[name]
+        module = import_module(f"diffgan.search.strategies.{place.module}")
+        ours: StrategyFactory = getattr(module, place.attribute)
         return ours
     entry = _others().get(name)
     if entry is None:
