@@ -9,6 +9,7 @@ from diffgan.stats.comparisons import (
     mann_whitney,
     mcnemar,
     vargha_delaney,
+    wilcoxon,
 )
 from diffgan.stats.distances import (
     cosine_distances,
@@ -24,6 +25,14 @@ from diffgan.stats.intervals import (
     wilson_interval,
 )
 from diffgan.stats.packing import Packing, Space, greedy_packing
+from diffgan.stats.rates import coefficient_of_variation, improvement, validity_share
+from diffgan.stats.variety import (
+    geometric_diversity,
+    reference_geometric_diversity,
+    shannon_of_pixels,
+    shannon_of_tones,
+    vendi_score,
+)
 from diffgan.stats.yardstick import (
     JudgedTriggers,
     Measurement,
@@ -41,11 +50,14 @@ __all__ = [
     "TestResult",
     "Yardstick",
     "bootstrap_interval",
+    "coefficient_of_variation",
     "cohen_kappa",
     "cosine_distances",
     "fleiss_kappa",
+    "geometric_diversity",
     "greedy_packing",
     "holm",
+    "improvement",
     "mann_whitney",
     "mcnemar",
     "mean",
@@ -54,6 +66,12 @@ __all__ = [
     "median_nearest_distance",
     "nearest_distances",
     "quantile",
+    "reference_geometric_diversity",
+    "shannon_of_pixels",
+    "shannon_of_tones",
+    "validity_share",
     "vargha_delaney",
+    "vendi_score",
+    "wilcoxon",
     "wilson_interval",
 ]

@@ -12,6 +12,7 @@ from diffgan.stats.checks import Floats, check_count, check_sample
 
 EXACT_MANN_WHITNEY = 50
 EXACT_MCNEMAR = 25
+EXACT_WILCOXON = 50
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,37 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> TestResult:
         return TestResult(_wins(ours, theirs), 1.0, False)
     exact = different == len(ours) + len(theirs) and max(len(ours), len(theirs)) <= EXACT_MANN_WHITNEY
     result = mannwhitneyu(ours, theirs, alternative="two-sided", method="exact" if exact else "asymptotic")
+    return TestResult(float(result.statistic), float(result.pvalue), exact)
+
+
+def wilcoxon(first: ArrayLike, second: ArrayLike) -> TestResult:
+    """The two-sided Wilcoxon signed-rank test of pairs; the statistic is the smaller sum of ranks.
+
+    Pairs without a difference are left out. Exact where no two differences are of equal size and there are at most 50;
+    otherwise the normal approximation, corrected for ties and for continuity. Without any difference, p is 1.
+
+    Args:
+        first: n values.
+        second: as many, each the partner of the one in its place.
+
+    Raises:
+        DataError: a sample is empty, not one-dimensional, or holds NaN, or they are not equally long.
+
+    Example:
+        >>> wilcoxon([3, 5, 7, 9], [2, 3, 4, 5])
+        TestResult(statistic=0.0, p=0.125, exact=True)
+    """
+    from scipy.stats import wilcoxon as signed_rank
+
+    ours, theirs = check_sample(first, "The first sample"), check_sample(second, "The second sample")
+    if len(ours) != len(theirs):
+        raise DataError(f"The samples have {len(ours)} and {len(theirs)} values; expected pairs: as many in each.")
+    differences = ours - theirs
+    differences = differences[differences != 0]
+    if not len(differences):
+        return TestResult(0.0, 1.0, False)
+    exact = len(np.unique(np.abs(differences))) == len(differences) <= EXACT_WILCOXON
+    result = signed_rank(differences, correction=not exact, method="exact" if exact else "approx")
     return TestResult(float(result.statistic), float(result.pvalue), exact)
 
 
