@@ -23,6 +23,7 @@ from diffgan.preparation import (
     admission,
     archive_of,
     check_task,
+    discriminator_of,
     divergence_of,
     folder_of,
     generator_of,
@@ -123,9 +124,12 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
         if divergence.task == "classification":
             check_labels_known(model, dataset.classes, dataset.name)
     generator = generator_of(wanted, dataset, watcher)
-    folder = folder_of(wanted, dataset, models, generator)
+    discriminator = discriminator_of(wanted, dataset)
+    folder = folder_of(wanted, dataset, models, generator=generator, discriminator=discriminator)
     with archive_of(folder, dataset, resume=wanted.resume) as archive:
-        setup = search_setup(wanted, dataset, generator, divergence, archive)
+        setup = search_setup(
+            wanted, dataset, archive, generator=generator, discriminator=discriminator, divergence=divergence
+        )
         strategy = build_strategy(wanted.strategy, setup)
         search = Search(
             strategy,
@@ -140,7 +144,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
             search.restore()
         ended, preparation = "failed", 0.0
         try:
-            warm_up(generator, models, strategy, wanted.batch)
+            warm_up(models, strategy, dataset, generator=generator, batch=wanted.batch)
             preparation = perf_counter() - started
             with watcher.searching(search, dataset.classes) as watch:
                 ended = search.run(_logged(watch, folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from diffgan.datasets import Dataset
 from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.cached import cached_generator
 from diffgan.gan_training.settings import read_settings
+from diffgan.generators.artifact import has_discriminator
+from diffgan.generators.discriminator import Discriminator, load_discriminator
 from diffgan.generators.generator import Generator, load_generator
 from diffgan.images import ByteImages, to_floats
 from diffgan.models.classifier import Classifier
@@ -24,6 +27,7 @@ from diffgan.search.divergence import Divergence, divergence_named
 from diffgan.search.loop import Admit
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import Strategy, StrategySetup
+from diffgan.search.strategies.registry import needs_discriminator, needs_generator
 from diffgan.stats import Packing
 from diffgan.wanted import Wanted
 from diffgan.watching import Watcher
@@ -47,7 +51,8 @@ def check_task(task: str, models: tuple[Classifier, Classifier]) -> None:
             )
 
 
-def generator_of(wanted: Wanted, dataset: Dataset, watcher: Watcher) -> Generator:
+def generator_of(wanted: Wanted, dataset: Dataset, watcher: Watcher) -> Generator | None:
+    """The generator asked for; else, where the strategy cannot do without, one that is trained now or was before."""
     if wanted.generator is not None:
         generator = load_generator(wanted.generator)
         _check_generator(generator, dataset)
@@ -56,12 +61,32 @@ def generator_of(wanted: Wanted, dataset: Dataset, watcher: Watcher) -> Generato
                 f"{generator.name} was trained on other data than {dataset.name}: its images may be no fair test."
             )
         return generator
+    if not needs_generator(wanted.strategy):
+        return None
     settings = read_settings(wanted.config, dataset.name)
     with watcher.training() as report:
         made = cached_generator(dataset, settings, seed=wanted.seed, report=report)
     if made.reused:
         watcher.note(f"Using the generator trained earlier on {dataset.name} (cache: {made.folder}).")
     return load_generator(made.folder)
+
+
+def discriminator_of(wanted: Wanted, dataset: Dataset) -> Discriminator | None:
+    """The one asked for, else the generator's own; None where the strategy asks none, or there is none."""
+    if not needs_discriminator(wanted.strategy):
+        return None
+    folder = wanted.discriminator
+    if folder is None and wanted.generator is not None and has_discriminator(Path(wanted.generator)):
+        folder = Path(wanted.generator)
+    if folder is None:
+        return None
+    discriminator = load_discriminator(folder)
+    if discriminator.spec != dataset.spec:
+        raise GeneratorError(
+            f"The discriminator of {discriminator.name} takes images of {discriminator.spec}, but {dataset.name} has "
+            f"{dataset.spec}: give one that was trained on this data."
+        )
+    return discriminator
 
 
 def _check_generator(generator: Generator, dataset: Dataset) -> None:
@@ -78,10 +103,15 @@ def _check_generator(generator: Generator, dataset: Dataset) -> None:
 
 
 def folder_of(
-    wanted: Wanted, dataset: Dataset, models: tuple[Classifier, Classifier], generator: Generator
+    wanted: Wanted,
+    dataset: Dataset,
+    models: tuple[Classifier, Classifier],
+    *,
+    generator: Generator | None,
+    discriminator: Discriminator | None,
 ) -> RunFolder:
     path = wanted.out or next_folder(Path("runs"), "compare")
-    config = {
+    config: dict[str, Any] = {
         "models": {
             place: {
                 "source": model.source,
@@ -91,7 +121,7 @@ def folder_of(
             for place, model in zip("ab", models, strict=True)
         },
         "data": {"name": dataset.name, "fingerprint": dataset.fingerprint},
-        "generator": {"name": generator.name, "source": generator.source, "fingerprint": generator.fingerprint},
+        "generator": None if generator is None else _described(generator),
         "strategy": {"name": wanted.strategy, "settings": dict(wanted.settings)},
         "divergence": wanted.divergence,
         "min_distance": wanted.min_distance,
@@ -99,7 +129,13 @@ def folder_of(
         "seed": wanted.seed,
         "budget": wanted.budget.model_dump(exclude_none=True),
     }
+    if discriminator is not None:
+        config["discriminator"] = {"name": discriminator.name, "fingerprint": discriminator.fingerprint}
     return RunFolder.reopen(path, config) if wanted.resume else RunFolder.create(path, config)
+
+
+def _described(generator: Generator) -> dict[str, Any]:
+    return {"name": generator.name, "source": generator.source, "fingerprint": generator.fingerprint}
 
 
 def archive_of(folder: RunFolder, dataset: Dataset, *, resume: bool) -> Archive:
@@ -139,12 +175,18 @@ def _timed(generator: Generator, stopwatch: Stopwatch) -> Generator:
 
 
 def search_setup(
-    wanted: Wanted, dataset: Dataset, generator: Generator, divergence: Divergence, archive: Archive
+    wanted: Wanted,
+    dataset: Dataset,
+    archive: Archive,
+    *,
+    generator: Generator | None,
+    discriminator: Discriminator | None,
+    divergence: Divergence,
 ) -> StrategySetup:
     stopwatch = Stopwatch()
     configured = {} if wanted.config is None else configs.read_named(wanted.config).get("search") or {}
     return StrategySetup(
-        generator=_timed(generator, stopwatch),
+        generator=None if generator is None else _timed(generator, stopwatch),
         images=dataset.images,
         labels=dataset.labels,
         seed=wanted.seed,
@@ -154,14 +196,24 @@ def search_setup(
         recall=lambda places: archive.images_at(places + 1),
         stopwatch=stopwatch,
         clock=SearchClock(wanted.budget.seconds),
+        discriminator=discriminator,
     )
 
 
-def warm_up(generator: Generator, models: tuple[Classifier, Classifier], strategy: Strategy, batch: int) -> None:
+def warm_up(
+    models: tuple[Classifier, Classifier],
+    strategy: Strategy,
+    dataset: Dataset,
+    *,
+    generator: Generator | None,
+    batch: int,
+) -> None:
     """What is slow the first time only is done before the search clock starts; no random draw of the search is used."""
     rng = np.random.default_rng(0)
-    for _ in range(2):
-        images = generator.sample(batch, rng)[0]
+    images = dataset.images[np.arange(batch) % len(dataset.images)]
+    if generator is not None:
+        for _ in range(2):
+            images = generator.sample(batch, rng)[0]
     for model in models:
         # Calls of an endpoint may cost money.
         if "://" not in model.source:

@@ -24,6 +24,7 @@ from diffgan.filters.recognisable import MOST_LOOKED_AT, RecognisableFilter
 from diffgan.filters.settings import FilterSettings, read_filter_settings
 from diffgan.filters.thresholds import Target
 from diffgan.filters.validity import sampling_doubts, validity_ratio
+from diffgan.generators.artifact import has_discriminator
 from diffgan.generators.discriminator import load_discriminator
 from diffgan.images import ByteImages, ImageSpec
 from diffgan.labels import consensus
@@ -167,7 +168,7 @@ def _generator_of(folder: RunFolder) -> Path | None:
         return None
     described = folder.config().get("generator")
     source = Path(str(described.get("source", ""))) if isinstance(described, dict) else Path()
-    return source if (source / "discriminator.safetensors").is_file() else None
+    return source if has_discriminator(source) else None
 
 
 def _adapted(filters: Sequence[Filter], archive: Archive, settings: FilterSettings) -> list[Filter]:

@@ -192,8 +192,9 @@ def _remarks_on_suites(suites: Sequence[Suite], data: Dataset) -> list[str]:
 def _search_facts(folder: RunFolder, summary: dict[str, Any]) -> dict[str, Any]:
     """What of the search the verdict depends on, and no time: equal for equal inputs under a limit of evaluations."""
     generator = folder.config()["generator"]
+    named = generator and {"name": generator["name"], "fingerprint": generator["fingerprint"]}
     return {
-        "generator": {"name": generator["name"], "fingerprint": generator["fingerprint"]},
+        "generator": named,
         "strategy": summary["strategy"],
         "divergence": DIVERGENCE,
         "seed": summary["seed"],

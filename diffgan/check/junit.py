@@ -77,7 +77,7 @@ def _properties(result: Result) -> dict[str, str]:
         "old": f"{old.name} ({old.fingerprint})",
         "new": f"{new.name} ({new.fingerprint})",
         "data": f"{result.data.name} ({result.data.fingerprint})",
-        "generator": f"{generator['name']} ({generator['fingerprint']})",
+        "generator": "none" if generator is None else f"{generator['name']} ({generator['fingerprint']})",
         "seed": str(result.search["seed"]),
         "evaluations": str(result.search["evaluations"]),
     }

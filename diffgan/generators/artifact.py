@@ -58,6 +58,11 @@ def read_discriminator(folder: Path) -> tuple[nn.Module, Card]:
     return _filled(build_discriminator(card.architecture), folder / _DISCRIMINATOR), card
 
 
+def has_discriminator(folder: Path) -> bool:
+    """Whether the folder holds a discriminator at all."""
+    return (folder / _DISCRIMINATOR).is_file()
+
+
 def artifact_fingerprint(folder: Path) -> str:
     """Of the generator's weights.
 

@@ -96,6 +96,8 @@ def filters_of(run: Run) -> list[dict[str, Any]]:
 
 def generator_of(run: Run) -> Card | str:
     described = section(run.config, "generator")
+    if not described and "generator" in run.config:
+        return "There is none: the search mutated real images."
     source = Path(str(described.get("source") or "unknown"))
     if source.is_file():
         return f"{source.name} is a foreign generator: it has no card that says how it was trained or how good it is."

@@ -1,6 +1,8 @@
-"""Affine maps of whole batches, each image by its own, about its centre; what comes from outside is black."""
+"""Affine maps of whole batches, each image by its own; what comes from outside is black."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +24,7 @@ def translations(dx: ArrayLike, dy: ArrayLike) -> Sources:
         [[[1.0, 0.0, -2.0], [0.0, 1.0, 1.0]]]
     """
     right, down = np.asarray(dx, dtype=np.float32), np.asarray(dy, dtype=np.float32)
-    return _sources(np.ones_like(right), 0, 0, np.ones_like(right), -right, -down)
+    return _sources(np.ones_like(right), 0, 0, 1, -right, -down)
 
 
 def scalings(factor: ArrayLike) -> Sources:
@@ -42,6 +44,14 @@ def rotations(degrees: ArrayLike) -> Sources:
     radians = np.deg2rad(np.asarray(degrees, dtype=np.float32))
     cosine, sine = np.cos(radians), np.sin(radians)
     return _sources(cosine, sine, -sine, cosine)
+
+
+def about_corner(sources: Sources, *, height: int, width: int) -> Sources:
+    """The same maps about the upper left pixel in place of the centre."""
+    corner = np.array([(width - 1) / 2, (height - 1) / 2], dtype=np.float32)
+    moved = sources.copy()
+    moved[:, :, 2] += sources[:, :, :2] @ corner - corner
+    return moved
 
 
 def warp(images: ByteImages, sources: Sources) -> ByteImages:
@@ -71,7 +81,7 @@ def _grid(sources: Tensor, *, height: int, width: int) -> Tensor:
 
 
 def _sources(
-    xx: NDArray[np.float32],
+    xx: NDArray[Any],
     xy: ArrayLike,
     yx: ArrayLike,
     yy: ArrayLike,

@@ -27,7 +27,8 @@ def box_blur(images: ByteImages, size: int) -> ByteImages:
     rows = _summed(wide, size, axis=1)
     total = _summed(rows, size, axis=2)
     # The square's area is at most 49, so the sums fit 16 bits; half of it more rounds to the nearest.
-    return ((total + np.uint16(size * size // 2)) // np.uint16(size * size)).astype(np.uint8)
+    means: NDArray[np.uint16] = (total + np.uint16(size * size // 2)) // np.uint16(size * size)
+    return means.astype(np.uint8)
 
 
 def gaussian_blur(images: ByteImages, size: int) -> ByteImages:

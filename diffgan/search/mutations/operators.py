@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.images import ByteImages
-from diffgan.search.mutations.affine import Sources, rotations, scalings, shears, translations, warp
+from diffgan.search.mutations.affine import Sources, about_corner, rotations, scalings, shears, translations, warp
 from diffgan.search.mutations.blurs import bilateral_blur, box_blur, gaussian_blur, median_blur
 from diffgan.search.mutations.pixels import (
     additive_noise,
@@ -34,12 +33,9 @@ SALT_AND_PEPPER = 0.004
 #: The side on which lengths in pixels are as published; on others they are in proportion.
 PUBLISHED_SIDE = 28
 
-#: The bilateral blur of DRFuzz's ancestors: a disc of 9 pixels, deviations 75 in tone and in space.
-_BILATERAL = {"size": 9, "tones": 75.0, "space": 75.0}
-
 _KERNELS = ((1, 2), (2, 1), (2, 2), (1, 3), (3, 1), (3, 3))
 
-#: In squared tones, of DRFuzz's noise; only the ends of the list are known, so it is even in its logarithm.
+#: Of DRFuzz's noise, with tones from 0 to 1; only the ends of the list are known, so it is even in its logarithm.
 _VARIANCES = (2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
@@ -68,10 +64,6 @@ def _by_lot(*variants: Mutation) -> Mutation:
     return drawn
 
 
-def _fixed(function: Callable[[ByteImages], ByteImages]) -> Mutation:
-    return lambda images, rng: function(images)  # noqa: ARG005 - nothing is drawn
-
-
 def _uniform(low: float, high: float, count: int, rng: Rng) -> NDArray[np.float32]:
     return rng.uniform(low, high, count).astype(np.float32)
 
@@ -82,8 +74,18 @@ def _translated(images: ByteImages, rng: Rng) -> ByteImages:
     return warp(images, translations(dx, dy))
 
 
-def _warped(sources: Callable[[NDArray[np.float32]], Sources], low: float, high: float) -> Mutation:
-    return lambda images, rng: warp(images, sources(_uniform(low, high, len(images), rng)))
+def _rotated(images: ByteImages, rng: Rng) -> ByteImages:
+    return warp(images, rotations(_uniform(-50, 50, len(images), rng)))
+
+
+def _from_corner(sources: Callable[[NDArray[np.float32]], Sources], low: float, high: float) -> Mutation:
+    """As OpenCV maps that are not centred: the object moves, too."""
+
+    def mapped(images: ByteImages, rng: Rng) -> ByteImages:
+        drawn = sources(_uniform(low, high, len(images), rng))
+        return warp(images, about_corner(drawn, height=images.shape[1], width=images.shape[2]))
+
+    return mapped
 
 
 def _toned(function: Callable[[ByteImages, NDArray[np.float32]], ByteImages], low: float, high: float) -> Mutation:
@@ -91,20 +93,31 @@ def _toned(function: Callable[[ByteImages, NDArray[np.float32]], ByteImages], lo
 
 
 def _noisy(variances: Sequence[float]) -> Mutation:
-    deviations = np.sqrt(np.array(variances, dtype=np.float32))
+    deviations = 255 * np.sqrt(np.array(variances, dtype=np.float32))
     return lambda images, rng: additive_noise(images, deviations[rng.integers(len(variances), size=len(images))], rng)
 
 
 def _morphed(function: Callable[[ByteImages, int, int], ByteImages]) -> Mutation:
-    return _by_lot(*(_fixed(partial(function, height=height, width=width)) for height, width in _KERNELS))
+    def by(height: int, width: int) -> Mutation:
+        return lambda images, rng: function(images, height, width)  # noqa: ARG005 - nothing is drawn
+
+    return _by_lot(*(by(height, width) for height, width in _KERNELS))
 
 
 def _blurred(function: Callable[[ByteImages, int], ByteImages], *sizes: int) -> list[Mutation]:
-    return [_fixed(partial(function, size=size)) for size in sizes]
+    def by(size: int) -> Mutation:
+        return lambda images, rng: function(images, size)  # noqa: ARG005 - nothing is drawn
+
+    return [by(size) for size in sizes]
 
 
 def _patched(tone: int | None) -> Mutation:
     return lambda images, rng: patch(images, tone, rng)
+
+
+def _bilateral(images: ByteImages, rng: Rng) -> ByteImages:  # noqa: ARG001 - nothing is drawn
+    """A disc of 9 pixels, with deviations of 75 in tone and in space."""
+    return bilateral_blur(images, 9, tones=75, space=75)
 
 
 def _salted(images: ByteImages, rng: Rng) -> ByteImages:
@@ -113,16 +126,16 @@ def _salted(images: ByteImages, rng: Rng) -> ByteImages:
 
 DRFUZZ: Mapping[str, Mutation] = {
     "translate": _translated,
-    "scale": _warped(scalings, 0.7, 1.2),
-    "shear": _warped(shears, -0.6, 0.6),
-    "rotate": _warped(rotations, -50, 50),
+    "scale": _from_corner(scalings, 0.7, 1.2),
+    "shear": _from_corner(shears, -0.6, 0.6),
+    "rotate": _rotated,
     "contrast": _toned(contrast, 0.5, 1.5),
     "brightness": _toned(brightness, -20, 20),
     "blur": _by_lot(
         *_blurred(box_blur, 3, 4, 5),
         *_blurred(gaussian_blur, 3, 5, 7),
         *_blurred(median_blur, 3, 5),
-        _fixed(partial(bilateral_blur, **_BILATERAL)),
+        _bilateral,
     ),
     "erode": _morphed(erode),
     "dilate": _morphed(dilate),

@@ -11,8 +11,8 @@ def next_operators(
 ) -> NDArray[np.int64]:
     """The next operator of each chain, given its present one.
 
-    Operators are ranked by their scores, the greatest first, equal ones as they stand. A chain proposes one uniformly, and
-    takes it with the chance (1 - p)^(its rank less the present one's), p = 1 / operators; else it proposes again.
+    Operators are ranked by their scores, the greatest first, equal ones as they stand. A chain proposes one uniformly,
+    and takes it with the chance (1 - p)^(its rank less the present one's), p = 1 / operators; else it proposes again.
 
     Args:
         current: the present operators, one for each chain.

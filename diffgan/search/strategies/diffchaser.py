@@ -1,4 +1,4 @@
-"""DiffChaser: a small genetic search about each seed, towards images that a model is not sure of. See docs/strategies.md."""
+"""DiffChaser: a small genetic search about each seed, for images of which a model is not sure."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Diffchaser:
         lanes = setup.batch_size // self._population
         if not lanes:
             raise UsageError(
-                f"A population of {self._population} does not fit a batch of {setup.batch_size} images, and the strategy "
-                f"{self.name} shows it whole: give a larger batch, or search: population: {setup.batch_size} or less."
+                f"The strategy {self.name} shows a population of {self._population} whole, which does not fit a batch "
+                f"of {setup.batch_size} images: give a larger batch, or a smaller population."
             )
         self._images, self._settings = setup.images, settings
         self._rng = seeded(setup.seed, self.name)
@@ -143,7 +143,7 @@ class Diffchaser:
     def _selected(self, lane: NDArray[np.intp]) -> NDArray[np.int64]:
         """The winner of a tournament of two: the one that a model is less sure of."""
         one, other = self._rng.integers(self._population, size=(2, len(lane)))
-        return np.where(self._sureness[lane, other] < self._sureness[lane, one], other, one)
+        return np.asarray(np.where(self._sureness[lane, other] < self._sureness[lane, one], other, one))
 
     def _best_in_front(self) -> None:
         best, lanes = self._sureness.argmin(axis=1), np.arange(len(self._seed))

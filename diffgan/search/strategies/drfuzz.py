@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.errors import UsageError
-from diffgan.images import ByteImages
 from diffgan.search.mutations import DRFUZZ, mutate
 from diffgan.search.strategies.chain import next_operators
 from diffgan.search.strategies.drfuzz_feedback import Gains, OperatorCounts, rewarding
@@ -16,6 +15,7 @@ from diffgan.search.strategies.drfuzz_gate import Gate
 from diffgan.search.strategies.drfuzz_mutants import AS_IT_IS, Mutants, joined
 from diffgan.search.strategies.drfuzz_pool import Pool, Seeds
 from diffgan.search.strategies.drfuzz_settings import DrfuzzSettings
+from diffgan.search.strategies.population import fingerprints, first_of_each
 from diffgan.search.strategies.protocol import NO_PARENT, Batch, State, StrategySetup
 from diffgan.search.strategies.randomness import pack_generator, seeded, unpack_generator
 from diffgan.search.strategies.seeds import check_seeds
@@ -148,7 +148,7 @@ class Drfuzz:
             made, chosen, margin = self._round(iterations, first=sum(map(len, operators)))
             passed = margin >= 0
             np.add.at(self._counts.faithful, chosen[np.unique(made.iteration[passed]) - made.iteration[0]], 1)
-            nearest = nearest or made.take(margin.argmax()[None])
+            nearest = nearest or made.take(np.array([margin.argmax()]))
             parts += [self._unseen(made.root[passed], shown), made.take(np.flatnonzero(passed))]
             operators.append(chosen)
             room = self._size - sum(map(len, parts))
@@ -178,8 +178,9 @@ class Drfuzz:
             trust=seeds.trust[of],
         )
         changed = (made.images != parents).reshape(len(made), -1).any(axis=1)
+        is_first = first_of_each(fingerprints(made.images))
         margin = np.zeros(len(made)) if self._gate is None else self._gate.margins(made.images, made.root)
-        return made, operators, np.where(changed, margin, -np.inf)
+        return made, operators, np.where(changed & is_first, margin, -np.inf)
 
     def _unseen(self, roots: NDArray[np.int64], shown: set[int]) -> Mutants:
         """The real images among the sources of mutants that neither a model has seen nor this batch shows already."""
@@ -216,7 +217,7 @@ class Drfuzz:
 def build_drfuzz(setup: StrategySetup) -> Drfuzz:
     """With a discriminator; see `Drfuzz`."""
     settings = read_strategy_settings(DrfuzzSettings, setup.settings, "drfuzz")
-    gate = Gate(setup.required_discriminator("drfuzz", instead="drfuzz-free"), setup.images)
+    gate = Gate(setup.required_discriminator("drfuzz", instead="drfuzz-free"), setup.images, setup.labels)
     return Drfuzz(setup, settings, name="drfuzz", gate=gate)
 
 

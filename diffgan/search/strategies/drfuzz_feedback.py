@@ -59,7 +59,7 @@ def rewarding(parent: Outputs, a: Outputs, b: Outputs) -> NDArray[np.bool_]:
 class Gains:
     """By source and label, the most that B ever gave a class over what A gave it.
 
-    The table has a fixed size, so that a checkpoint has: where there are more sources and labels than rows, some share one.
+    The table has a fixed size, as a checkpoint must: where there are more sources and labels than rows, some share one.
 
     Args:
         classes: of the models.
@@ -80,6 +80,6 @@ class Gains:
         gain[np.arange(len(gain)), labels] = -np.inf
         rows = self.rows_of(roots, labels)
         better = gain > self.best[rows]
-        joins: NDArray[np.bool_] = better.any(axis=1)
+        joins = np.asarray(better.any(axis=1))
         np.maximum.at(self.best, rows[joins], gain[joins])
         return joins

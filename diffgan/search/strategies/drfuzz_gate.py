@@ -16,10 +16,11 @@ class Gate:
     Args:
         discriminator: gives the scores.
         images: the real ones.
+        labels: theirs; a discriminator that knows classes judges a mutant as one of its source's class.
     """
 
-    def __init__(self, discriminator: Realness, images: ByteImages) -> None:
-        self._discriminator, self._images = discriminator, images
+    def __init__(self, discriminator: Realness, images: ByteImages, labels: NDArray[np.int64]) -> None:
+        self._discriminator, self._images, self._labels = discriminator, images, labels
         #: Of the real images; NaN where it was not asked yet. Kept, since scores depend a little on the batch.
         self._scores = np.full(len(images), np.nan)
         self._tried, self._passed = 0, 0
@@ -32,12 +33,14 @@ class Gate:
     def margins(self, mutants: ByteImages, roots: NDArray[np.int64]) -> NDArray[np.float64]:
         """How much more real each looks than the real image that it comes from; from 0 on, it passes."""
         unknown = np.unique(roots[np.isnan(self._scores[roots])])
-        scores = self._scored(np.concatenate([self._images[unknown], mutants]))
+        scores = self._scored(
+            np.concatenate([self._images[unknown], mutants]), self._labels[np.concatenate([unknown, roots])]
+        )
         self._scores[unknown] = scores[: len(unknown)]
         margins = scores[len(unknown) :] - self._scores[roots]
         self._tried += len(margins)
         self._passed += int((margins >= 0).sum())
-        return margins
+        return np.asarray(margins)
 
     def state(self) -> State:
         """The scores of the real images, and the counts."""
@@ -48,8 +51,8 @@ class Gate:
         self._scores = state["gate/scores"].copy()
         self._tried, self._passed = state["gate/counts"].tolist()
 
-    def _scored(self, images: ByteImages) -> NDArray[np.float64]:
-        scores = np.asarray(self._discriminator.score(images), dtype=np.float64)
+    def _scored(self, images: ByteImages, classes: NDArray[np.int64]) -> NDArray[np.float64]:
+        scores = np.asarray(self._discriminator.score(images, classes), dtype=np.float64)
         if scores.shape != (len(images),) or not np.isfinite(scores).all():
             raise GeneratorError(
                 f"The discriminator gave scores of shape {scores.shape} for {len(images)} images, or some that are not "

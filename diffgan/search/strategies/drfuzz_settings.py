@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 #: Mutants held beside the seeds, where the settings do not say: as many as this many bytes hold, but at most MOST.
-POOL_BYTES, MOST_MUTANTS, LEAST_MUTANTS = 1 << 23, 8192, 64
+POOL_BYTES, MOST_MUTANTS, LEAST_MUTANTS = 1 << 22, 2048, 64
 
 
 class DrfuzzSettings(BaseModel):
@@ -14,8 +14,8 @@ class DrfuzzSettings(BaseModel):
     Attributes:
         mutants: of one seed by one operator, in an iteration.
         picks: how often a seed may be picked; a seed picked more often waits until all are.
-        pool: how many mutants are held as seeds beside the real images; the latest ones. Where left out, as many as 8 MiB
-            hold, at most 8,192.
+        pool: how many mutants are held as seeds beside the real images: the latest ones. Where left out, as many as
+            4 MiB hold, at most 2,048.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -61,8 +61,13 @@ class Batch:
 class Realness(Protocol):
     """Says how real images look, as a GAN's discriminator does."""
 
-    def score(self, images: ByteImages, /) -> NDArray[np.float64]:
-        """One score for each image (uint8, N x H x W x C), higher is more real; only their order means anything."""
+    def score(self, images: ByteImages, classes: NDArray[np.int64] | None = None, /) -> NDArray[np.float64]:
+        """One score for each image (uint8, N x H x W x C), higher is more real; only their order means anything.
+
+        Args:
+            images: uint8, N x H x W x C.
+            classes: what each is meant to be, for those that know classes; others take no notice.
+        """
         ...
 
 
@@ -172,7 +177,7 @@ class StrategySetup:
         if self.discriminator is None:
             raise UsageError(
                 f"The strategy {name} asks a discriminator how real its images look, but there is none: give "
-                f"--discriminator DIR (or --generator DIR of gan train), or take --strategy {instead}, which needs none."
+                f"--discriminator DIR (or --generator DIR of gan train), or --strategy {instead}, which needs none."
             )
         return self.discriminator
 
