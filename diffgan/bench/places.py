@@ -30,10 +30,9 @@ def resolved(text: str, where: str, base: Path, *, data: bool = False) -> str:
         raise UsageError(f"{where} is {text}, but a study may not run code: export the model to a file, or serve it.")
     if "://" in text or (data and is_dataset_name(text)):
         return text
+    path = (base / text).resolve()
     if text.startswith(TESTBED):
         path = testbed(where) / text.removeprefix(TESTBED)
-    else:
-        path = (base / text).resolve()
     if not path.exists():
         raise UsageError(f"{where} is {text}, but there is no {path}: correct the study, or put the file there.")
     return str(path)
