@@ -68,8 +68,8 @@ def judged_figures(judged: Judged, opened: Opened, *, seconds: float, queries: i
         "valid_only_a_right": only_a,
         "valid_only_b_right": only_b,
         "valid_both_wrong": neither,
-        "dv_at_seconds": list(measured.dv_at(judged.seconds, marks.seconds, end=seconds)),
-        "dv_at_queries": list(measured.dv_at(judged.queries, marks.queries, end=queries)),
+        "dv_at_seconds": counts_at(judged.seconds[counted], marks.seconds, end=seconds),
+        "dv_at_queries": counts_at(judged.queries[counted], marks.queries, end=queries),
         "dv_curve": curve_of(judged.seconds[counted], judged.queries[counted]),
     }
 

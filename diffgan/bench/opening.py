@@ -127,7 +127,7 @@ def _shared(study: Study, data: Dataset, judge: Judge | None) -> Facts:
         judged = {"models": models, "features": study.judge.features}
     return {
         "diffgan": __version__,
-        "data": {"name": data.name, "fingerprint": data.fingerprint},
+        "data": {"name": Path(data.name).name, "fingerprint": data.fingerprint},
         "budget": study.budget.model_dump(mode="json", exclude_none=True),
         "marks": study.marks.model_dump(mode="json"),
         "judge": judged,

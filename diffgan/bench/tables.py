@@ -41,7 +41,9 @@ class Standing:
         figures: the median over seeds of each figure, with its bootstrap interval; None where no run has it.
         at_seconds, at_queries: the same for DV (or unique triggers, without a judge) at each mark; None where a run
             ended before it.
-        improvement: (median of unique - initial) / initial, as the paper has it; None without an initial trigger.
+        unique_at_seconds: unique triggers at the marks of time: median, least and most; None where a run ended before.
+        improvement: (unique - initial) / initial at the end, as the paper has it, of the median; None without an
+            initial trigger.
         variation: the standard deviation of unique by its mean; None for a single run.
         right_per_1000: of 1,000 valid triggers of all runs, how many only A has right, only B, and neither.
         diversity: the median over seeds of each diversity.
@@ -52,6 +54,7 @@ class Standing:
     figures: dict[str, Interval | None]
     at_seconds: list[Interval | None]
     at_queries: list[Interval | None]
+    unique_at_seconds: list[tuple[float, int, int] | None]
     improvement: float | None
     variation: float | None
     right_per_1000: tuple[float, float, float] | None
@@ -140,11 +143,31 @@ def _standing(strategy: str, rows: Sequence[Row], study: Study, headline: str) -
         figures={name: _median([row.get(name) for row in rows]) for name in FIGURES},
         at_seconds=_medians_at([row[f"{headline}_at_seconds"] for row in rows]),
         at_queries=_medians_at([row[f"{headline}_at_queries"] for row in rows]),
-        improvement=float((np.median(unique) - initial) / initial) if initial else None,
+        unique_at_seconds=_ranges_at([row["unique_at_seconds"] for row in rows]),
+        improvement=improvement_of(float(np.median(unique)), initial),
         variation=float(unique.std(ddof=1) / unique.mean()) if len(unique) > 1 and unique.any() else None,
         right_per_1000=_right_per_1000(rows),
         diversity={name: _median([row["diversity"].get(name) for row in rows]) for name in metrics},
     )
+
+
+def improvement_of(found: float, initial: int) -> float | None:
+    """How many times more than without a search.
+
+    Example:
+        >>> improvement_of(328, 82)
+        3.0
+    """
+    return (found - initial) / initial if initial else None
+
+
+def _ranges_at(values: Sequence[Sequence[int | None]]) -> list[tuple[float, int, int] | None]:
+    ranges: list[tuple[float, int, int] | None] = []
+    for at in zip(*values, strict=True):
+        known = [value for value in at if value is not None]
+        whole = len(known) == len(at)
+        ranges.append((float(np.median(known)), min(known), max(known)) if whole else None)
+    return ranges
 
 
 def _medians_at(values: Sequence[Sequence[float | None]]) -> list[Interval | None]:

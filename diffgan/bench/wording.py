@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from diffgan.bench.comparing import Against
 from diffgan.bench.study import Study
-from diffgan.bench.tables import Block, Results, Standing
+from diffgan.bench.tables import Block, Results, Standing, improvement_of
 from diffgan.durations import show_duration
 from diffgan.stats import Interval
 
@@ -44,6 +44,7 @@ def tables_of(results: Results, block: Block) -> list[Table]:
         _marks("seconds", results, block),
         _marks("queries", results, block),
         _found(study, block),
+        _improvements(study, block),
         comparisons_of(results, block),
     ]
     return [table for table in made if table.lines and len(table.head) > 1]
@@ -127,7 +128,7 @@ def _standings(results: Results, block: Block) -> Table:
             shared(figures["largest_cell_share"]),
             ranged(figures["exactly_one_right"]),
         ]
-        rest = [ranged(figures["unique"]), ranged(figures["images_per_second"])]
+        rest = [ranged(figures["unique"]), _middle(figures["images_per_second"])]
         lines.append([at.strategy, str(at.runs), *(told if judged else []), *rest])
     return Table(AT_THE_END, [*head, "unique triggers", "images/s"], lines)
 
@@ -155,6 +156,23 @@ def _paper_line(at: Standing, judged: bool) -> list[str]:
     varies = MISSING if at.variation is None else f"{100 * at.variation:.1f} %"
     right = [MISSING] * 3 if at.right_per_1000 is None else [f"{value:.0f}" for value in at.right_per_1000]
     return [at.strategy, ranged(at.figures["triggers"]), times, varies, *(right if judged else [])]
+
+
+def _improvements(study: Study, block: Block) -> Table:
+    """The paper's tables 4 to 7."""
+    marks = [mark_name(mark, "seconds") for mark in study.marks.seconds]
+    initial = block.initial["unique"]
+    lines = [[at.strategy, *(_improved(found, initial) for found in at.unique_at_seconds)] for at in block.standings]
+    title = "unique triggers by time: median, range over runs, improvement over those of the data"
+    return Table(title, ["strategy", *marks], lines)
+
+
+def _improved(found: tuple[float, int, int] | None, initial: int) -> str:
+    if found is None:
+        return MISSING
+    middle, least, most = found
+    times = improvement_of(middle, initial)
+    return f"{number(middle)} ({least:,}–{most:,}){'' if times is None else f', {times:,.1f} ×'}"
 
 
 def comparisons_of(results: Results, block: Block) -> Table:
