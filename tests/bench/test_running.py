@@ -11,14 +11,16 @@ import pytest
 import yaml
 
 from diffgan.archive import Archive
-from diffgan.bench import running
 from diffgan.bench.cells import Cell
 from diffgan.bench.metrics import METRICS
 from diffgan.bench.rows import Row
 from diffgan.bench.running import Benched, bench
 from diffgan.bench.study import read_study
 from diffgan.errors import GeneratorError, UsageError
+from diffgan.pipeline import run
 from tests.bench.conftest import STUDY
+
+RUN = "diffgan.bench.running.run"
 
 
 class Listening:
@@ -87,8 +89,8 @@ def test_each_cell_leaves_a_row_with_figures_and_no_run(project: Path) -> None:
 
 def test_the_rows_figures_are_the_archives(project: Path) -> None:
     row = go(project, strategies=["random"], seeds=1, keep_runs=True).done[0]
-    run = project / "out" / "runs" / "old-broken__painter__random__0"
-    with Archive.open(run / "archive.db", read_only=True) as archive:
+    kept = project / "out" / "runs" / "old-broken__painter__random__0"
+    with Archive.open(kept / "archive.db", read_only=True) as archive:
         asked = archive.column("queries_a") + archive.column("queries_b")
         assert row["unique"] == archive.count()
         assert row["unique_at_queries"] == [int((asked <= 200).sum()), int((asked <= 600).sum())]
@@ -97,7 +99,7 @@ def test_the_rows_figures_are_the_archives(project: Path) -> None:
 
 def test_done_cells_are_not_run_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = go(project)
-    monkeypatch.setattr(running, "run", None)
+    monkeypatch.setattr(RUN, None)
     again = go(project, Listening())
     assert again.rows == before.rows
     assert len(lines(project)) == 4
@@ -125,18 +127,16 @@ def test_an_interrupted_bench_comes_to_the_same(project: Path, tmp_path: Path) -
 
 
 def test_a_cell_that_fails_is_recorded_and_tried_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = running.run
-
     def failing(a: Any, b: Any, wanted: Any, watcher: Any) -> Any:
         if wanted.seed == 0 and wanted.strategy == "random":
             raise RuntimeError("no luck\ntoday")
-        return real(a, b, wanted, watcher)
+        return run(a, b, wanted, watcher)
 
-    monkeypatch.setattr(running, "run", failing)
+    monkeypatch.setattr(RUN, failing)
     made = go(project)
     assert [(row["cell"], row["error"]) for row in made.failed] == [(KEYS[1], "RuntimeError: no luck today")]
     assert len(made.done) == 3
-    monkeypatch.setattr(running, "run", real)
+    monkeypatch.setattr(RUN, run)
     again = go(project)
     assert not again.failed
     assert [row["cell"] for row in lines(project)] == [*KEYS, KEYS[1]]
@@ -163,9 +163,10 @@ def test_more_seeds_are_added_and_fewer_are_left_out(project: Path) -> None:
     ],
 )
 def test_results_of_a_changed_study_are_not_mixed(project: Path, changed: dict[str, Any], message: str) -> None:
-    go(project, strategies=["random"], seeds=1)
+    few: dict[str, Any] = {"strategies": ["random"], "seeds": 1}
+    go(project, **few)
     with pytest.raises(UsageError, match=message):
-        go(project, **{"strategies": ["random"], "seeds": 1} | changed)
+        go(project, **few | changed)
     assert len(lines(project)) == 1
 
 

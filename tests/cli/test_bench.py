@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
-from diffgan.bench import running
+from diffgan.pipeline import run
 from tests.bench.conftest import SAMPLE, STUDY
 from tests.cli.here import run_here
+
+RUN = "diffgan.bench.running.run"
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +62,12 @@ def test_json_is_all_that_goes_to_standard_output() -> None:
 
 
 def test_a_failed_cell_is_1_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = running.run
-
     def failing(a: Any, b: Any, wanted: Any, watcher: Any) -> Any:
         if wanted.strategy == "random":
             raise OSError("it is raining")
-        return real(a, b, wanted, watcher)
+        return run(a, b, wanted, watcher)
 
-    monkeypatch.setattr(running, "run", failing)
+    monkeypatch.setattr(RUN, failing)
     done = run_here("bench", "tiny.yaml")
     assert done.returncode == 1
     assert "Failed: old-broken/painter/random/0: OSError: it is raining" in done.stderr
@@ -75,19 +75,17 @@ def test_a_failed_cell_is_1_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_interrupt_is_130_and_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = running.run
-
     def interrupted(a: Any, b: Any, wanted: Any, watcher: Any) -> Any:
         if wanted.seed == 1:
             raise KeyboardInterrupt
-        return real(a, b, wanted, watcher)
+        return run(a, b, wanted, watcher)
 
-    monkeypatch.setattr(running, "run", interrupted)
+    monkeypatch.setattr(RUN, interrupted)
     done = run_here("bench", "tiny.yaml")
     assert done.returncode == 130
     assert "2 of 4 cells are done and kept" in done.stderr
     assert Path("runs/bench/tiny/results.html").is_file()
-    monkeypatch.setattr(running, "run", real)
+    monkeypatch.setattr(RUN, run)
     done = run_here("bench", "tiny.yaml")
     assert done.returncode == 0, done.stderr
     assert "[3/4]" in done.stderr
