@@ -60,7 +60,8 @@ class Rows:
         """
         for key, definition in definitions.items():
             row = self._rows.get(key)
-            if row is None or row["fingerprint"] == fingerprint_of(dict(definition)):
+            # A failed cell has no figures that could be mixed, and is run again anyway, perhaps mended.
+            if row is None or not self.is_done(key) or row["fingerprint"] == fingerprint_of(dict(definition)):
                 continue
             changed = "; ".join(differences(row.get("definition", {}), definition)) or "its fingerprint"
             raise UsageError(

@@ -72,3 +72,9 @@ def test_rows_that_were_measured_otherwise_are_refused(tmp_path: Path, changed: 
     rows.append(row())
     with pytest.raises(UsageError, match=message + r".*--out"):
         rows.check({"p/g/random/0": DEFINITION | changed})
+
+
+def test_a_failed_cell_may_be_mended(tmp_path: Path) -> None:
+    rows = Rows(tmp_path)
+    rows.append(row("failed"))
+    rows.check({"p/g/random/0": DEFINITION | {"seed": 5}})
