@@ -17,9 +17,8 @@ def as_markdown(results: Results) -> str:
     study = made.study
     lines = [f"# {_escaped(study.title or study.name)}", ""]
     lines += [f"{len(made.done)} of {made.cells} cells are done{', the rest is not run yet' * made.interrupted}.", ""]
-    for row in made.failed:
-        lines.append(f"- {_escaped(row['cell'])} failed: {_escaped(row['error'])}")
-    lines += ["", PROTOCOL, ""]
+    failed = [f"- {_escaped(row['cell'])} failed: {_escaped(row['error'])}" for row in made.failed]
+    lines += [*failed, *([""] if failed else []), PROTOCOL, ""]
     for block in results.blocks:
         lines += [f"## {_escaped(title_of(block))}", "", initial_of(block), ""]
         for table in tables_of(results, block):

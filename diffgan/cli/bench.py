@@ -95,7 +95,9 @@ def _telling() -> Iterator[_Teller]:
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    quiet = not console.is_terminal
+    # Drawn twice a second: more would take time from the search that is measured.
+    with Progress(*columns, console=console, transient=True, disable=quiet, refresh_per_second=2) as progress:
         task = progress.add_task("bench", total=None)
         yield _Teller(
             lambda name, done, cells: progress.update(task, description=escape(name), completed=done, total=cells)
