@@ -1,4 +1,4 @@
-"""Settings in YAML: one file per dataset, read as plain mappings."""
+"""Settings in YAML: one file per dataset, and the studies of `diffgan bench`, read as plain mappings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import yaml
 
 from diffgan.errors import UsageError
+
+_STUDIES = "studies"
 
 
 def names() -> list[str]:
@@ -34,21 +36,51 @@ def read(name: str) -> dict[str, Any]:
     return content
 
 
+def study_names() -> list[str]:
+    """The studies of `diffgan bench` that come with diffgan, sorted.
+
+    Example:
+        >>> "rq1-small" in study_names()
+        True
+    """
+    entries = (files(__name__) / _STUDIES).iterdir()
+    return sorted(entry.name.removesuffix(".yaml") for entry in entries if entry.name.endswith(".yaml"))
+
+
+def read_study(study: str) -> dict[str, Any]:
+    """A study that comes with diffgan, by name, or a YAML file.
+
+    Raises:
+        UsageError: there is none, or it cannot be read.
+    """
+    if is_file_name(study):
+        return _read_file(Path(study), "study", study_names())
+    if study not in study_names():
+        raise UsageError(f"There is no study {study!r}: give a YAML file, or one of {', '.join(study_names())}.")
+    text = (files(__name__) / _STUDIES / f"{study}.yaml").read_text(encoding="utf-8")
+    content: dict[str, Any] = yaml.safe_load(text)
+    return content
+
+
+def is_file_name(text: str) -> bool:
+    """Whether a text is a YAML file's path, rather than a name of ours."""
+    return Path(text).suffix in (".yaml", ".yml")
+
+
 def read_named(config: str) -> dict[str, Any]:
     """A configuration that comes with diffgan, by name, or a YAML file.
 
     Raises:
         UsageError: there is none, or it cannot be read.
     """
-    return _read_file(Path(config)) if Path(config).suffix in (".yaml", ".yml") else read(config)
+    return _read_file(Path(config), "configuration", names()) if is_file_name(config) else read(config)
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path, kind: str, known: list[str]) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        known = ", ".join(names())
-        raise UsageError(f"There is no configuration {path}: give a YAML file, or one of {known}.") from None
+        raise UsageError(f"There is no {kind} {path}: give a YAML file, or one of {', '.join(known)}.") from None
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UsageError(f"{path} cannot be read as YAML ({reason}): write KEY: VALUE lines.") from error

@@ -80,7 +80,7 @@ class RunFolder:
         """
         folder = cls(path)
         found, asked = folder.config(), _plain(config)
-        changed = _differences(_without_budget(found), _without_budget(asked))
+        changed = differences(_without_budget(found), _without_budget(asked))
         if changed:
             raise UsageError(
                 f"The run in {path} was started otherwise ({'; '.join(changed)}): go on as it was started, or give "
@@ -189,11 +189,17 @@ def _without_budget(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name != BUDGET}
 
 
-def _differences(was: Any, now: Any, where: str = "") -> list[str]:
+def differences(was: Any, now: Any, where: str = "") -> list[str]:
+    """What differs between two configurations, a line each.
+
+    Example:
+        >>> differences({"seed": 0, "model": {"name": "a"}}, {"seed": 0, "model": {"name": "b"}})
+        ['model.name was a, is b']
+    """
     if isinstance(was, dict) and isinstance(now, dict):
         return [
             line
             for name in sorted({*was, *now})
-            for line in _differences(was.get(name), now.get(name), f"{where}.{name}" if where else name)
+            for line in differences(was.get(name), now.get(name), f"{where}.{name}" if where else name)
         ]
     return [] if was == now else [f"{where} was {was}, is {now}"]

@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from diffgan import __version__
-from diffgan.cli import check, compare, demo, export, filter, gan, inspect, label, labels, report, select  # noqa: A004
+from diffgan.cli import bench, check, compare, demo, export, filter, gan, inspect, label, labels, report, select  # noqa: A004
 from diffgan.cli.console import printable
 from diffgan.errors import DiffganError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("compare")(compare.compare)
 app.command("check")(check.check)
+app.command("bench")(bench.bench)
 app.command("filter")(filter.filter_)
 app.command("label")(label.label)
 app.command("report")(report.report)

@@ -1,0 +1,263 @@
+"""A study: which pairs, generators, strategies and seeds, under which budget, judged by whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from diffgan import configs
+from diffgan.bench.metrics import METRICS
+from diffgan.bench.places import resolved
+from diffgan.durations import parse_duration
+from diffgan.errors import UsageError
+from diffgan.search.strategies.protocol import DEFAULT_BATCH
+from diffgan.search.strategies.registry import strategy_names
+
+#: Strategies that mutate real images: one cell for each pair and seed serves all generators.
+WITHOUT_GENERATOR = frozenset({"drfuzz", "drfuzz-free", "dflare", "diffchaser"})
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=60)]
+Seed = Annotated[int, Field(ge=0, strict=True)]
+Count = Annotated[int, Field(gt=0, strict=True)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PairPlan(_Part):
+    """Two models; the options say what their sidecars do not."""
+
+    a: str
+    b: str
+    options_a: dict[str, Any] = Field(default_factory=dict)
+    options_b: dict[str, Any] = Field(default_factory=dict)
+
+
+class StrategyPlan(_Part):
+    """A way to search under a name of the study's own, so that one strategy may take part with several settings.
+
+    Attributes:
+        strategy: the registered name; by default that in the study.
+        settings: of the strategy.
+        generator: whether it searches a generator; None: all do but those that are known not to.
+    """
+
+    strategy: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    generator: bool | None = None
+
+
+class BudgetPlan(_Part):
+    """When a cell ends: at the first limit that is reached."""
+
+    seconds: PositiveFloat | None = None
+    evaluations: PositiveInt | None = None
+
+    @field_validator("seconds", mode="before")
+    @classmethod
+    def _spans(cls, value: object) -> object:
+        return parse_duration(value, "budget.seconds") if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _ends(self) -> BudgetPlan:
+        if self.seconds is None and self.evaluations is None:
+            raise ValueError("there is no limit; give seconds, evaluations or both")
+        return self
+
+
+class MarksPlan(_Part):
+    """Where the curves are read: in seconds of the search clock, and in queries to both models."""
+
+    seconds: tuple[PositiveFloat, ...] = ()
+    queries: tuple[Count, ...] = ()
+
+    @field_validator("seconds", "queries")
+    @classmethod
+    def _rise(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if list(value) != sorted(set(value)):
+            raise ValueError("marks have to rise, each greater than the one before")
+        return value
+
+
+class JudgePlan(_Part):
+    """The models that say which triggers are valid; the first one shows features.
+
+    Attributes:
+        models: files.
+        features: the name of the first one's second output; None: triggers are told apart by their pixels alone.
+    """
+
+    models: tuple[str, ...] = Field(min_length=1)
+    features: str | None = "features"
+
+
+class DiversityPlan(_Part):
+    """Diversities of the triggers: the mean over draws of so many unique triggers."""
+
+    metrics: tuple[str, ...] = Field(min_length=1)
+    sample: Count = 1000
+    draws: Count = 30
+
+
+class Study(_Part):
+    """Everything that a study says.
+
+    Attributes:
+        name: of the study; by default its file's.
+        title: for people.
+        data: what the models are for; also what the judge is calibrated on.
+        pairs, generators, strategies: by name.
+        seeds: a list, or how many, from 0.
+        budget: of each cell.
+        marks: where DV is read.
+        judge: None: triggers are only counted.
+        diversity: None: it is not measured.
+        baseline: the strategy that all others are compared with; the first one is, anyway.
+        batch: images at a time.
+        keep_runs: whether the runs' folders are kept.
+    """
+
+    name: Name
+    title: str = ""
+    data: str
+    pairs: dict[Name, PairPlan] = Field(min_length=1)
+    generators: dict[Name, str] = Field(default_factory=dict)
+    strategies: dict[Name, StrategyPlan] = Field(min_length=1)
+    seeds: tuple[Seed, ...] = Field(min_length=1)
+    budget: BudgetPlan
+    marks: MarksPlan = MarksPlan()
+    judge: JudgePlan | None = None
+    diversity: DiversityPlan | None = None
+    baseline: str | None = None
+    batch: Count = DEFAULT_BATCH
+    keep_runs: bool = False
+
+    @field_validator("pairs", mode="before")
+    @classmethod
+    def _pair_of_two(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        twos = {name: pair for name, pair in value.items() if isinstance(pair, list) and len(pair) == 2}
+        return value | {name: {"a": pair[0], "b": pair[1]} for name, pair in twos.items()}
+
+    @field_validator("strategies", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        if isinstance(value, list) and all(isinstance(name, str) for name in value):
+            if len(set(value)) < len(value):
+                raise ValueError("a strategy stands twice")
+            value = dict.fromkeys(value)
+        return {name: plan or {} for name, plan in value.items()} if isinstance(value, dict) else value
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _counted(cls, value: object) -> object:
+        return list(range(value)) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _fits(self) -> Study:
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("a seed stands twice in seeds")
+        late = [mark for mark in self.marks.seconds if self.budget.seconds is not None and mark > self.budget.seconds]
+        if late:
+            raise ValueError(f"the mark of {late[0]:g} s lies beyond the budget of {self.budget.seconds:g} s")
+        if self.baseline is not None and self.baseline not in self.strategies:
+            raise ValueError(f"the baseline {self.baseline!r} is none of the strategies {', '.join(self.strategies)}")
+        if not self.generators and any(self.needs_generator(name) for name in self.strategies):
+            raise ValueError("there is no generator, but a strategy that searches one; name it under generators")
+        return self
+
+    def registered(self, strategy: str) -> str:
+        """The name under which diffgan knows a strategy of the study."""
+        return self.strategies[strategy].strategy or strategy
+
+    def needs_generator(self, strategy: str) -> bool:
+        """Whether a strategy of the study searches a generator's latents."""
+        said = self.strategies[strategy].generator
+        return self.registered(strategy) not in WITHOUT_GENERATOR if said is None else said
+
+
+def read_study(source: str) -> Study:
+    """A study that comes with diffgan, by name, or a YAML file; the files that it names are there.
+
+    Raises:
+        UsageError: there is none, it does not fit, or something that it names does not exist.
+    """
+    study = parse_study(configs.read_study(source), source)
+    _check_names(study, source)
+    # A study of ours lies within the package: what it names beside the test bed is the caller's.
+    base = Path(source).parent if configs.is_file_name(source) else Path()
+    return _located(study, source, base)
+
+
+def parse_study(content: dict[str, Any], source: str) -> Study:
+    """The study, as far as its own text tells whether it fits.
+
+    Raises:
+        UsageError: a key or a value does not fit.
+    """
+    try:
+        return Study.model_validate({"name": Path(source).stem, **content})
+    except ValidationError as error:
+        raise UsageError(f"{source}: {_told(error)}") from error
+
+
+def _told(error: ValidationError) -> str:
+    first = error.errors()[0]
+    # pydantic marks what is wrong with a mapping's key itself by a part of its own.
+    where = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    if first["type"] == "extra_forbidden":
+        parent, _, key = where.rpartition(".")
+        return (
+            f"there is no key {key!r}{f' in {parent}' if parent else ''}; see docs/bench.md for those that there are."
+        )
+    if first["type"] == "missing":
+        return f"{where} is missing: add it."
+    if first["type"] == "too_short":
+        return f"{where} is empty: name at least one."
+    reason = first["msg"].removeprefix("Value error, ")
+    return f"{where} = {first['input']!r} does not fit: {reason}." if where else f"{reason}."
+
+
+def _check_names(study: Study, source: str) -> None:
+    known = strategy_names()
+    for name in study.strategies:
+        if study.registered(name) not in known:
+            raise UsageError(
+                f"{source}: there is no strategy {study.registered(name)!r}; there are: {', '.join(known)}."
+            )
+    for metric in study.diversity.metrics if study.diversity else ():
+        if metric not in METRICS:
+            there = ", ".join(METRICS) or "none in this version"
+            raise UsageError(f"{source}: there is no diversity {metric!r}; there are: {there}.")
+
+
+def _located(study: Study, source: str, base: Path) -> Study:
+    """The same study, with absolute paths."""
+
+    def at(text: str, place: str, *, data: bool = False) -> str:
+        return resolved(text, f"{source}: {place}", base, data=data)
+
+    pairs = {
+        name: pair.model_copy(update={side: at(getattr(pair, side), f"pairs.{name}.{side}") for side in ("a", "b")})
+        for name, pair in study.pairs.items()
+    }
+    judge = study.judge
+    if judge is not None:
+        models = tuple(at(model, f"judge.models.{place}") for place, model in enumerate(judge.models))
+        judge = judge.model_copy(update={"models": models})
+    generators = {name: at(path, f"generators.{name}") for name, path in study.generators.items()}
+    data = at(study.data, "data", data=True)
+    return study.model_copy(update={"pairs": pairs, "generators": generators, "judge": judge, "data": data})
