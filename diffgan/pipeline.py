@@ -27,6 +27,7 @@ from diffgan.preparation import (
     divergence_of,
     folder_of,
     generator_of,
+    recogniser_of,
     search_setup,
     warm_up,
 )
@@ -125,10 +126,17 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
             check_labels_known(model, dataset.classes, dataset.name)
     generator = generator_of(wanted, dataset, watcher)
     discriminator = discriminator_of(wanted, dataset)
+    recognises = recogniser_of(wanted, dataset, divergence.task, watcher)
     folder = folder_of(wanted, dataset, models, generator=generator, discriminator=discriminator)
     with archive_of(folder, dataset, resume=wanted.resume) as archive:
         setup = search_setup(
-            wanted, dataset, archive, generator=generator, discriminator=discriminator, divergence=divergence
+            wanted,
+            dataset,
+            archive,
+            generator=generator,
+            discriminator=discriminator,
+            divergence=divergence,
+            recognises=recognises,
         )
         strategy = build_strategy(wanted.strategy, setup)
         search = Search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from torch import Tensor
 from diffgan import configs
 from diffgan.archive import Archive
 from diffgan.datasets import Dataset
-from diffgan.errors import GeneratorError, UsageError
+from diffgan.errors import DataError, GeneratorError, UsageError
+from diffgan.filters.lean import lean_recogniser
 from diffgan.gan_training.cached import cached_generator
 from diffgan.gan_training.settings import read_settings
 from diffgan.generators.artifact import has_discriminator
@@ -27,7 +29,7 @@ from diffgan.search.divergence import Divergence, divergence_named
 from diffgan.search.loop import Admit
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import Strategy, StrategySetup
-from diffgan.search.strategies.registry import needs_discriminator, needs_generator
+from diffgan.search.strategies.registry import asks_recogniser, needs_discriminator, needs_generator
 from diffgan.stats import Packing
 from diffgan.wanted import Wanted
 from diffgan.watching import Watcher
@@ -87,6 +89,20 @@ def discriminator_of(wanted: Wanted, dataset: Dataset) -> Discriminator | None:
             f"{dataset.spec}: give one that was trained on this data."
         )
     return discriminator
+
+
+def recogniser_of(
+    wanted: Wanted, dataset: Dataset, task: str, watcher: Watcher
+) -> Callable[[ByteImages], NDArray[np.bool_]] | None:
+    """Lean classifiers that say what looks valid; None where the strategy asks none, or the data does not allow any."""
+    if task != "classification" or not asks_recogniser(wanted.strategy):
+        return None
+    watcher.note(f"Two lean classifiers of {dataset.name} are to say what looks valid (trained once, then cached) …")
+    try:
+        return lean_recogniser(dataset)
+    except DataError as error:
+        watcher.note(f"The search takes all triggers for valid: {error}")
+        return None
 
 
 def _check_generator(generator: Generator, dataset: Dataset) -> None:
@@ -182,6 +198,7 @@ def search_setup(
     generator: Generator | None,
     discriminator: Discriminator | None,
     divergence: Divergence,
+    recognises: Callable[[ByteImages], NDArray[np.bool_]] | None = None,
 ) -> StrategySetup:
     stopwatch = Stopwatch()
     configured = {} if wanted.config is None else configs.read_named(wanted.config).get("search") or {}
@@ -197,6 +214,7 @@ def search_setup(
         stopwatch=stopwatch,
         clock=SearchClock(wanted.budget.seconds),
         discriminator=discriminator,
+        recognises=recognises,
     )
 
 

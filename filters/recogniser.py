@@ -79,6 +79,8 @@ def train_recogniser(
     *,
     members: int = MEMBERS,
     fewest_seen: int = FEWEST_SEEN,
+    times: int = TIMES,
+    lean: bool = False,
     seed: int = 0,
     report: Callable[[int, int], None] = lambda *_: None,
 ) -> Recogniser:
@@ -88,6 +90,8 @@ def train_recogniser(
         dataset: labelled images.
         members: how many classifiers.
         fewest_seen: images that each goes through in training, at least.
+        times: how often each sees large data.
+        lean: much faster classifiers, for a search that asks them by the thousand a second.
         seed: of the training, and of what is held out.
         report: called with the updates done and their number.
 
@@ -97,7 +101,7 @@ def train_recogniser(
     _check(dataset)
     held_out = hold_out(dataset.labels, seed)
     seen = dataset.part(dataset.name, np.setdiff1d(np.arange(len(dataset)), held_out))
-    updates = max(fewest_seen, TIMES * len(seen)) // BATCH
+    updates = max(fewest_seen, times * len(seen)) // BATCH
     recogniser = Recogniser((), dataset.part(dataset.name, held_out))
     for member in range(members):
         settings = LearningSettings(
@@ -107,6 +111,7 @@ def train_recogniser(
             images=len(seen),
             updates=updates,
             seed=members * seed + member,
+            lean=lean,
         )
         progress = _part_of(report, done=member * updates, total=members * updates)
         made = _member(dataset.fingerprint, seen, settings, shifted=member % 2 == 0, report=progress)

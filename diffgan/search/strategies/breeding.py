@@ -72,8 +72,12 @@ def breed(
     *,
     genome: Genome,
     settings: Nsga2Settings,
+    siblings: bool = True,
 ) -> Brood:
-    """Two children of each pair of rows; each has the class of one parent, the one that it is said to descend from."""
+    """Two children of each pair of rows; each has the class of one parent, the one that it is said to descend from.
+
+    Without siblings there is but one, who descends from the first.
+    """
     ones, others = crossed(
         parents.points[first],
         parents.points[second],
@@ -84,13 +88,13 @@ def breed(
         eta=settings.crossover_eta,
     )
     points = mutated(
-        np.concatenate([ones, others]),
+        np.concatenate([ones, others]) if siblings else ones,
         rng,
         bounds=genome.bounds,
         gene_rate=settings.mutation,
         eta=settings.mutation_eta,
     )
-    rows = np.concatenate([first, second])
+    rows = np.concatenate([first, second]) if siblings else first
     classes = parents.classes[rows]
     if genome.classes is not None:
         classes = mutated_classes(classes, rng, count=genome.classes, rate=settings.class_mutation)

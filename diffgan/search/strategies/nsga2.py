@@ -11,14 +11,17 @@ from diffgan.errors import UsageError
 from diffgan.images import ByteImages
 from diffgan.search.collapse import CollapseMeter, balanced, cells_of
 from diffgan.search.diversity import Diversity
+from diffgan.search.novelty import Novelty
 from diffgan.search.refits import Refits
 from diffgan.search.strategies.breeding import Brood, Genome, breed, fresh
+from diffgan.search.strategies.finds import Finds
 from diffgan.search.strategies.nsga2_settings import SMALLEST, Nsga2Settings
 from diffgan.search.strategies.population import NO_CELL, Population, fingerprints, first_of_each
 from diffgan.search.strategies.protocol import Batch, State, StrategySetup
 from diffgan.search.strategies.randomness import pack_generator, seeded, unpack_generator
 from diffgan.search.strategies.settings import read_strategy_settings
 from diffgan.search.strategies.survival import best_first, crowding_distances, front_ranks, tournament
+from diffgan.search.thumbnails import usual_distance
 
 if TYPE_CHECKING:
     from diffgan.search.divergence import Divergences
@@ -67,6 +70,7 @@ class Nsga2:
             if diversity
             else None
         )
+        self._finds = None if not settings.finds else self._no_finds(setup, settings)
         self._has_cells = setup.divergence is None or setup.divergence.task == "classification"
         self._collapse = CollapseMeter()
         self._parents = Population.empty(self._genome.genes)
@@ -124,10 +128,14 @@ class Nsga2:
             known=divergences.triggers & ~is_new,
         )
         self._evaluations += len(batch)
+        if self._finds is not None:
+            new = np.flatnonzero(is_new)
+            with self._stopwatch.measure("diversity"):
+                self._finds.add(told.take(new), batch.images[new], weights=self._weights, rng=self._rng)
         self._advance(batch.images[is_new])
         self._children = self._children.joined(told) if len(self._children) else told
         if len(self._children) >= self._generation_size:
-            self._survive()
+            self._end_generation()
 
     def state(self) -> State:
         """Population, random generator, counters, clusters."""
@@ -141,6 +149,7 @@ class Nsga2:
             **self._children.to_state("children/"),
             **self._collapse.state(),
             **{f"diversity/{name}": array for name, array in diversity.items()},
+            **{f"finds/{name}": array for name, array in ({} if self._finds is None else self._finds.state()).items()},
         }
 
     def restore(self, state: State) -> None:
@@ -154,9 +163,9 @@ class Nsga2:
         self._children = Population.from_state(state, "children/")
         self._collapse.restore(state)
         if self._diversity is not None:
-            prefix = "diversity/"
-            own = {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
-            self._diversity.restore(own)
+            self._diversity.restore(_part_of(state, "diversity/"))
+        if self._finds is not None:
+            self._finds.restore(_part_of(state, "finds/"))
 
     def facts(self) -> dict[str, Any]:
         """Where the search stands."""
@@ -165,6 +174,8 @@ class Nsga2:
             "population": len(self._parents),
             "duplicates": self._dropped,
         }
+        if self._finds is not None:
+            figures["finds"] = self._finds.distinct
         if self._diversity is not None:
             figures["clusters"] = self._diversity.clusters
         if self._has_cells:
@@ -183,11 +194,37 @@ class Nsga2:
         drawn = fresh(new, self._genome, self._rng)
         if new == count:
             return drawn
-        pairs = -(-(count - new) // 2)
+        led = self._led(count - new)
+        bred = self._bred_by_finds(led).joined(self._bred_by_population(count - new - led))
+        return bred.joined(drawn)
+
+    def _led(self, count: int) -> int:
+        """How many of so many children the finds have."""
+        return 0 if self._finds is None else min(count, self._settings.reach * len(self._finds))
+
+    def _bred_by_finds(self, count: int) -> Brood:
+        if self._finds is None or not count:
+            return fresh(0, self._genome, self._rng)
+        first, second = self._finds.parents(count, weights=self._weights, rng=self._rng)
+        return breed(
+            self._finds.members,
+            first,
+            second,
+            self._rng,
+            genome=self._genome,
+            settings=self._settings,
+            siblings=False,
+        )
+
+    def _bred_by_population(self, count: int) -> Brood:
+        if not count:
+            return fresh(0, self._genome, self._rng)
+        pairs = -(-count // 2)
         rows = tournament(self._objectives(self._parents), self._crowding, 2 * pairs, self._rng)
         self._parents = self._parents.mated(rows)
-        bred = breed(self._parents, rows[:pairs], rows[pairs:], self._rng, genome=self._genome, settings=self._settings)
-        return bred.first(count - new).joined(drawn)
+        first, second = rows[:pairs], rows[pairs:]
+        bred = breed(self._parents, first, second, self._rng, genome=self._genome, settings=self._settings)
+        return bred.first(count)
 
     def _shown(
         self, points: NDArray[np.float32], classes: NDArray[np.int64] | None
@@ -213,6 +250,16 @@ class Nsga2:
             self._diversity.advance(self._evaluations)
         self._stale |= self._diversity.representatives is not before
 
+    def _end_generation(self) -> None:
+        if self._stale and self._finds is not None:
+            self._finds.rescored(self._diversities)
+        if self._led(self._settings.children) < self._settings.children:
+            self._survive()
+        # Else the finds have all the children, and nobody asks who of the population survives.
+        self._stale = False
+        self._children = Population.empty(self._genome.genes)
+        self._generation += 1
+
     def _survive(self) -> None:
         everybody = self._parents.joined(self._children)
         allowed = first_of_each(everybody.fingerprint)
@@ -222,14 +269,12 @@ class Nsga2:
         if allowed.sum() >= SMALLEST:
             everybody = everybody.take(np.flatnonzero(allowed))
         if self._stale:
-            everybody = self._rescored(everybody)
+            everybody = everybody.rescored(self._diversities(everybody))
         objectives = self._objectives(everybody)
         ranks = front_ranks(objectives)
         crowding = crowding_distances(objectives, ranks)
         order = self._survivors(everybody, ranks, crowding)
         self._parents, self._crowding = everybody.take(order), crowding[order]
-        self._children = Population.empty(self._genome.genes)
-        self._generation += 1
 
     def _survivors(
         self, everybody: Population, ranks: NDArray[np.int64], crowding: NDArray[np.float64]
@@ -245,10 +290,24 @@ class Nsga2:
         quota = max(1, round(self._settings.cell_share * room))
         return order[balanced(everybody.cell[order], room, quota)]
 
-    def _rescored(self, everybody: Population) -> Population:
-        self._stale = False
-        classes = None if self._genome.classes is None else everybody.classes
-        return everybody.rescored(self._scores(self._shown(everybody.points, classes)[1]))
+    def _diversities(self, members: Population) -> NDArray[np.float64]:
+        """Measured anew, on images that the generator makes again."""
+        classes = None if self._genome.classes is None else members.classes
+        return self._scores(self._shown(members.points, classes)[1])
+
+    def _no_finds(self, setup: StrategySetup, settings: Nsga2Settings) -> Finds:
+        distance = settings.distinct
+        return Finds(
+            self._genome.genes,
+            most=settings.finds,
+            cell_share=settings.cell_share,
+            novelty=Novelty(usual_distance(setup.images, setup.seed) if distance is None else distance),
+            recognises=setup.recognises if settings.recognised else None,
+        )
+
+
+def _part_of(state: State, prefix: str) -> State:
+    return {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
 
 
 def build_nsga2(setup: StrategySetup) -> Nsga2:

@@ -39,24 +39,33 @@ class Nsga2Settings(BaseModel):
         retire: so many matings, and an individual makes room for others; 0: never.
         drop_known: whether triggers that the archive had already make room for others.
         diversity: see `DiversitySettings`.
+        finds: so many distinct triggers that look valid can be parents; 0: the population alone breeds.
+        reach: the most children that each of them has in a generation, on average; the population breeds the rest.
+        recognised: whether triggers have to look valid for that, to small classifiers of the data.
+        distinct: how far, in cosine distance on thumbnails, they have to be from those of their cell; None: as far as a
+            real image is from the next one, the median.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     population: int = Field(1024, ge=SMALLEST, strict=True)
     offspring: Count | None = None
-    crossover: Share = 0.9
+    crossover: Share = 0.0
     crossover_genes: Share = 0.5
     crossover_eta: float = Field(15.0, ge=0, le=1000)
-    mutation: Share = 0.1
-    mutation_eta: float = Field(20.0, ge=0, le=1000)
+    mutation: Share = 0.3
+    mutation_eta: float = Field(0.0, ge=0, le=1000)
     class_mutation: Share = 0.03
     prior: Literal["generator", "uniform"] = "generator"
-    fresh: Share = 0.05
-    cell_share: float = Field(0.1, gt=0, le=1)
+    fresh: Share = 0.15
+    cell_share: float = Field(0.15, gt=0, le=1)
     retire: int = Field(0, ge=0, strict=True)
     drop_known: bool = True
     diversity: DiversitySettings = DiversitySettings()
+    finds: int = Field(8192, ge=0, strict=True)
+    reach: int = Field(32, ge=1, strict=True)
+    recognised: bool = True
+    distinct: float | None = Field(None, ge=0, lt=1)
 
     @field_validator("diversity", mode="before")
     @classmethod

@@ -138,6 +138,8 @@ class StrategySetup:
         stopwatch: told how much of the time goes into diversity.
         clock: says how much time is left, for a strategy that might wait for something.
         discriminator: says how real images look; None where the run has none.
+        recognises: says which images small classifiers of the data are as sure of as of most real ones; None where
+            there are none.
     """
 
     generator: Generator | None
@@ -151,6 +153,7 @@ class StrategySetup:
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     clock: SearchClock = field(default_factory=SearchClock)
     discriminator: Realness | None = None
+    recognises: Callable[[ByteImages], NDArray[np.bool_]] | None = None
 
     def required_generator(self, name: str) -> Generator:
         """The generator, for a strategy that cannot do without.

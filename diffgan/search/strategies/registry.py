@@ -20,15 +20,16 @@ class _Ours:
     attribute: str
     needs_generator: bool = True
     needs_discriminator: bool = False
+    asks_recogniser: bool = False
 
 
 #: A name of ours cannot be taken over, or figures would not be comparable.
 _OURS = {
-    "nsga2": _Ours("nsga2", "build_nsga2"),
+    "nsga2": _Ours("nsga2", "build_nsga2", asks_recogniser=True),
     "diffgan-paper": _Ours("paper", "build_paper"),
     "random": _Ours("random", "build_random"),
-    "divergence-only": _Ours("single", "build_divergence_only"),
-    "diversity-only": _Ours("single", "build_diversity_only"),
+    "divergence-only": _Ours("single", "build_divergence_only", asks_recogniser=True),
+    "diversity-only": _Ours("single", "build_diversity_only", asks_recogniser=True),
     "drfuzz": _Ours("drfuzz", "build_drfuzz", needs_generator=False, needs_discriminator=True),
     "drfuzz-free": _Ours("drfuzz", "build_drfuzz_free", needs_generator=False),
     "dflare": _Ours("dflare", "build_dflare", needs_generator=False),
@@ -70,6 +71,17 @@ def needs_discriminator(name: str) -> bool:
     if name in _OURS:
         return _OURS[name].needs_discriminator
     return bool(getattr(_factory(name), "needs_discriminator", False))
+
+
+def asks_recogniser(name: str) -> bool:
+    """Whether it wants to know what looks valid, where that can be known; another package's, where its factory says so.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name in _OURS:
+        return _OURS[name].asks_recogniser
+    return bool(getattr(_factory(name), "asks_recogniser", False))
 
 
 def _factory(name: str) -> StrategyFactory:

@@ -84,8 +84,8 @@ def tournament(objectives: Objectives, crowding: Floats, count: int, rng: np.ran
     Every row meets equally many opponents, as far as `count` allows.
     """
     one, other = _drawn(len(objectives), 2 * count, rng).reshape(count, 2).T
-    better = _dominates(objectives, one, other)
-    worse = _dominates(objectives, other, one)
+    better = dominates(objectives, one, other)
+    worse = dominates(objectives, other, one)
     even = (crowding[one] == crowding[other]) & (rng.random(count) < 0.5)
     wins = better | (~worse & ((crowding[one] > crowding[other]) | even))
     return np.where(wins, one, other)
@@ -97,6 +97,7 @@ def _drawn(size: int, count: int, rng: np.random.Generator) -> Ints:
     return np.concatenate([rng.permutation(size) for _ in range(rounds)])[:count]
 
 
-def _dominates(objectives: Objectives, one: Ints, other: Ints) -> NDArray[np.bool_]:
+def dominates(objectives: Objectives, one: Ints, other: Ints) -> NDArray[np.bool_]:
+    """Which of the first rows are nowhere behind the others, and somewhere ahead."""
     ahead, behind = objectives[one], objectives[other]
     return np.asarray((ahead >= behind).all(axis=1) & (ahead > behind).any(axis=1))

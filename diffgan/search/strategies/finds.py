@@ -1,0 +1,142 @@
+"""The finds of a search: triggers that look valid and distinct from all before. They are its result and its parents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgan.images import ByteImages
+from diffgan.search.novelty import Novelty
+from diffgan.search.strategies.population import Population
+from diffgan.search.strategies.protocol import State
+from diffgan.search.strategies.survival import best_first, crowding_distances, dominates, front_ranks
+from diffgan.search.thumbnails import thumbnails
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+#: Which images look valid.
+Recognises = Callable[[ByteImages], NDArray[np.bool_]]
+
+#: Where there are too many, so many at a time make room.
+_CUT = 1024
+#: Rows of a part of the state: a checkpoint writes a part anew only where it has changed.
+_PART = 1024
+_MEMBERS, _NOVELTY = "members/", "novelty/"
+
+
+class Finds:
+    """Distinct recognised triggers, in the order in which they were found.
+
+    Args:
+        genes: of an individual.
+        most: so many can be parents; beyond, NSGA-II's survival says who stays.
+        cell_share: the most of the matings that one cell has, where there are enough cells.
+        novelty: remembers what is distinct, also of those who made room.
+        recognises: which images look valid; None: all do.
+    """
+
+    def __init__(
+        self, genes: int, *, most: int, cell_share: float, novelty: Novelty, recognises: Recognises | None
+    ) -> None:
+        self._most, self._cell_share = most, cell_share
+        self._novelty, self._recognises = novelty, recognises
+        self.members = Population.empty(genes)
+        self.recognised = 0
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def distinct(self) -> int:
+        """How many are remembered, parents or not."""
+        return len(self._novelty)
+
+    def add(self, candidates: Population, images: ByteImages, *, weights: Floats, rng: np.random.Generator) -> None:
+        """Takes those in that look valid and are distinct.
+
+        Args:
+            candidates: new triggers.
+            images: theirs.
+            weights: of the objectives divergence and diversity.
+            rng: decides where it is even who makes room.
+        """
+        if not len(candidates):
+            return
+        rows = np.arange(len(candidates))
+        if self._recognises is not None:
+            rows = np.flatnonzero(self._recognises(images))
+        self.recognised += len(rows)
+        rows = rows[self._novelty.admit(thumbnails(images[rows]), candidates.cell[rows])]
+        self.members = self.members.joined(candidates.take(rows))
+        if len(self) > self._most:
+            self._make_room(weights, rng)
+
+    def parents(self, count: int, *, weights: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Rows of parents, and of a mate for each from the same cell; each has been a parent once more.
+
+        A cell is drawn by its size, and of two of its members the one that was a parent less often wins, else the one
+        that dominates, else the lot.
+        """
+        order = np.argsort(self.members.cell, kind="stable")
+        _, starts, sizes = np.unique(self.members.cell[order], return_index=True, return_counts=True)
+        chosen = rng.choice(len(sizes), count, p=self._shares(sizes))
+        one, other, mate = (
+            order[starts[chosen] + (rng.random(count) * sizes[chosen]).astype(np.int64)] for _ in range(3)
+        )
+        winner = self._winners(one, other, weights, rng)
+        self.members = self.members.mated(winner)
+        return winner, mate
+
+    def rescored(self, scores: Callable[[Population], Floats]) -> None:
+        """Measures all diversities anew."""
+        if len(self):
+            self.members = self.members.rescored(scores(self.members))
+
+    def state(self) -> State:
+        """Members and what is remembered, in parts."""
+        parts: State = {"recognised": np.array([self.recognised, len(self)])}
+        for name, column in self.members.to_state("").items():
+            for start in range(0, max(1, len(column)), _PART):
+                parts[f"{_MEMBERS}{name}/{start}"] = column[start : start + _PART]
+        return parts | {_NOVELTY + name: array for name, array in self._novelty.state().items()}
+
+    def restore(self, state: State) -> None:
+        """Goes on where `state` was taken."""
+        self.recognised, count = state["recognised"].tolist()
+        columns = {
+            field.name: np.concatenate(
+                [state[f"{_MEMBERS}{field.name}/{start}"] for start in range(0, max(1, count), _PART)]
+            )
+            for field in fields(Population)
+        }
+        self.members = Population.from_state(columns, "")
+        own = {name.removeprefix(_NOVELTY): array for name, array in state.items() if name.startswith(_NOVELTY)}
+        self._novelty.restore(own)
+
+    def _shares(self, sizes: Ints) -> Floats:
+        """Each cell's chance: by its size, but none above the most that is allowed, or that is even."""
+        most = max(self._cell_share, 1.5 / len(sizes))
+        shares: Floats = np.minimum(sizes / sizes.sum(), most)
+        return np.asarray(shares / shares.sum())
+
+    def _winners(self, one: Ints, other: Ints, weights: Floats, rng: np.random.Generator) -> Ints:
+        matings = self.members.matings
+        objectives = self.members.objectives * weights
+        fewer = matings[one] < matings[other]
+        even = matings[one] == matings[other]
+        ahead = dominates(objectives, one, other)
+        behind = dominates(objectives, other, one)
+        lot = rng.random(len(one)) < 0.5
+        return np.where(fewer | (even & (ahead | (~behind & lot))), one, other)
+
+    def _make_room(self, weights: Floats, rng: np.random.Generator) -> None:
+        """Those who were parents most often go first, and among equals those who survive last."""
+        objectives = self.members.objectives * weights
+        ranks = front_ranks(objectives)
+        order = best_first(ranks, crowding_distances(objectives, ranks), rng)
+        order = order[np.argsort(self.members.matings[order], kind="stable")]
+        self.members = self.members.take(np.sort(order[: max(1, self._most - _CUT)]))

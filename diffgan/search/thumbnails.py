@@ -1,0 +1,43 @@
+"""Small grey or coloured copies of images: enough to tell whether two show nearly the same, at a part of the cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diffgan.images import ByteImages
+from diffgan.stats import median_nearest_distance
+
+#: The most pixels along a side.
+SIDE = 14
+#: Images looked at, at most, for how far apart real ones are.
+_SAMPLE = 10_000
+
+
+def thumbnails(images: ByteImages) -> ByteImages:
+    """Means of blocks: N x H x W x C to N x h x w x C with h and w up to 14.
+
+    Example:
+        >>> thumbnails(np.arange(4, dtype=np.uint8).reshape(1, 2, 2, 1).repeat(14, 1).repeat(14, 2))[0, ::7, ::7, 0]
+        array([[0, 1],
+               [2, 3]], dtype=uint8)
+    """
+    height, width = images.shape[1:3]
+    rows, columns = _edges(height), _edges(width)
+    sums = np.add.reduceat(images, rows, axis=1, dtype=np.uint32) if len(rows) < height else images
+    sums = np.add.reduceat(sums, columns, axis=2, dtype=np.uint32) if len(columns) < width else sums
+    area = np.diff(rows, append=height)[:, None, None] * np.diff(columns, append=width)[:, None]
+    small: ByteImages = ((sums + area // 2) // area).astype(np.uint8)
+    return small
+
+
+def usual_distance(real: ByteImages, seed: int) -> float:
+    """How far the thumbnail of a real image is from the next one's: the median, of at most 10,000 images."""
+    order = np.random.default_rng((seed, 2)).permutation(len(real))[:_SAMPLE]
+    return median_nearest_distance(thumbnails(real[np.sort(order)]))
+
+
+def _edges(length: int) -> NDArray[np.int64]:
+    """Where each block starts."""
+    count = min(length, SIDE)
+    return np.arange(count) * length // count
