@@ -33,7 +33,9 @@ Ints = NDArray[np.int64]
 
 
 def nsga2(setup: StrategySetup | None = None, **settings: Any) -> Nsga2:
-    strategy = build_strategy("nsga2", _with(setup or small_setup(), {"diversity": FIXED, **settings}))
+    """Its population alone, unless finds are asked for."""
+    chosen = {"diversity": FIXED, "finds": 0, **settings}
+    strategy = build_strategy("nsga2", _with(setup or small_setup(), chosen))
     assert isinstance(strategy, Nsga2)
     return strategy
 
@@ -93,6 +95,7 @@ def test_the_paper_is_what_the_configuration_says() -> None:
     settings = Nsga2Settings.model_validate(dict(paper_settings()))
     assert (settings.population, settings.children, settings.crossover, settings.mutation) == (100, 100, 0.9, 0.1)
     assert (settings.fresh, settings.cell_share, settings.retire, settings.drop_known) == (0, 1, 0, False)
+    assert settings.finds == 0
     assert settings.diversity.mode == "faithful"
     strategy = build_strategy("diffgan-paper", small_setup())
     assert strategy.name == "diffgan-paper"
@@ -213,7 +216,9 @@ def test_it_finds_more_than_random(name: str) -> None:
 def test_one_objective_alone_drives_its_own_mean_up() -> None:
     means: dict[str, tuple[float, float]] = {}
     for name in ("divergence-only", "diversity-only", "random"):
-        settings = {} if name == "random" else {"population": 32, "fresh": 0.0, "cell_share": 1.0, "diversity": FIXED}
+        own = {"population": 32, "fresh": 0.0, "cell_share": 1.0, "diversity": FIXED}
+        classical = {"finds": 0, "crossover": 0.9, "mutation": 0.1, "mutation_eta": 20}
+        settings = {} if name == "random" else own | classical
         setup = small_setup(settings=settings)
         scores = Diversity(setup.images, seed=setup.seed, settings=DiversitySettings(first=1_000_000)).scores
         batch = SmallSearch(build_strategy(name, setup)).rounds(30)[-1]

@@ -21,6 +21,8 @@ _QUICK: Mapping[str, Any] = {"population": 24, "diversity": {"first": 10_000}}
 _CASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "random": ("random", {}),
     "nsga2": ("nsga2", _QUICK),
+    "nsga2-crowded": ("nsga2", {**_QUICK, "finds": 40, "distinct": 0.01, "reach": 1}),
+    "nsga2-without-finds": ("nsga2", {**_QUICK, "finds": 0}),
     "nsga2-in-parts": ("nsga2", {**_QUICK, "population": 40, "offspring": 50, "retire": 2}),
     "divergence-only": ("divergence-only", _QUICK),
     "diversity-only": ("diversity-only", _QUICK),
