@@ -25,10 +25,11 @@ def box_blur(images: ByteImages, size: int) -> ByteImages:
         return images.copy()
     wide = _padded(images, size // 2, size - 1 - size // 2).astype(np.uint16)
     rows = _summed(wide, size, axis=1)
-    total = _summed(rows, size, axis=2)
+    total: NDArray[np.uint16] = _summed(rows, size, axis=2)
     # The square's area is at most 49, so the sums fit 16 bits; half of it more rounds to the nearest.
-    means: NDArray[np.uint16] = (total + np.uint16(size * size // 2)) // np.uint16(size * size)
-    return means.astype(np.uint8)
+    total += np.uint16(size * size // 2)
+    total //= np.uint16(size * size)
+    return total.astype(np.uint8)
 
 
 def gaussian_blur(images: ByteImages, size: int) -> ByteImages:
@@ -65,8 +66,8 @@ def bilateral_blur(images: ByteImages, size: int, *, tones: float, space: float)
         space: the deviation in pixels.
     """
     half, (_, height, width, channels) = size // 2, images.shape
-    wide = _padded(images, half, half)
-    by_tone = np.exp(-(np.arange(255 * channels + 1, dtype=np.float32) ** 2) / (2 * np.float32(tones) ** 2))
+    wide = _padded(images, half, half).astype(np.float32)
+    here = wide[:, half : half + height, half : half + width]
     total = np.zeros(images.shape, dtype=np.float32)
     weight = np.zeros((*images.shape[:3], 1), dtype=np.float32)
     for down in range(-half, half + 1):
@@ -74,10 +75,13 @@ def bilateral_blur(images: ByteImages, size: int, *, tones: float, space: float)
             if (squared := down * down + across * across) > half * half:
                 continue
             other = wide[:, half + down :, half + across :][:, :height, :width]
-            apart = np.maximum(images, other) - np.minimum(images, other)
-            # (A single channel needs no sum, which is slow over an axis of one.)
-            tone = apart if channels == 1 else apart.sum(axis=3, keepdims=True, dtype=np.int64)
-            share = by_tone[tone] * np.float32(np.exp(-squared / (2 * space**2)))
+            apart = other - here
+            if channels > 1:  # (a sum over an axis of one would be slow)
+                apart = np.abs(apart).sum(axis=3, keepdims=True)
+            apart *= apart
+            apart *= np.float32(-1 / (2 * tones**2))
+            apart -= np.float32(squared / (2 * space**2))
+            share = np.exp(apart, out=apart)
             weight += share
             total += share * other
     return np.rint(total / weight).astype(np.uint8)
