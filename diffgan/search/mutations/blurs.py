@@ -28,8 +28,7 @@ def box_blur(images: ByteImages, size: int) -> ByteImages:
     total: NDArray[np.uint16] = _summed(rows, size, axis=2)
     # The square's area is at most 49, so the sums fit 16 bits; half of it more rounds to the nearest.
     total += np.uint16(size * size // 2)
-    total //= np.uint16(size * size)
-    return total.astype(np.uint8)
+    return np.floor_divide(total, np.uint16(size * size), out=total).astype(np.uint8)
 
 
 def gaussian_blur(images: ByteImages, size: int) -> ByteImages:
