@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,23 @@ def bilateral_blur(images: ByteImages, size: int, *, tones: float, space: float)
 
 
 def _padded(images: ByteImages, before: int, after: int) -> ByteImages:
-    return np.pad(images, ((0, 0), (before, after), (before, after), (0, 0)), mode="reflect")
+    """What np.pad gives in the mode reflect, for small batches in a fraction of its time."""
+    count, height, width, channels = images.shape
+    wide = np.empty((count, height + before + after, width + before + after, channels), dtype=np.uint8)
+    inside = wide[:, before : before + height]
+    inside[:, :, before : before + width] = images
+    for place, source in _mirrored(width, before, after):
+        inside[:, :, place] = inside[:, :, source]
+    for place, source in _mirrored(height, before, after):
+        wide[:, place] = wide[:, source]
+    return wide
+
+
+@cache
+def _mirrored(length: int, before: int, after: int) -> list[tuple[int, int]]:
+    """Places outside of a padded row, and those inside that they mirror."""
+    sources = np.pad(np.arange(length), (before, after), mode="reflect") + before
+    return [(place, source) for place, source in enumerate(sources.tolist()) if place != source]
 
 
 def _summed(wide: NDArray[Any], size: int, *, axis: int, weights: NDArray[np.float64] | None = None) -> NDArray[Any]:
