@@ -29,7 +29,8 @@ def box_blur(images: ByteImages, size: int) -> ByteImages:
     total: NDArray[np.uint16] = _summed(rows, size, axis=2)
     # The square's area is at most 49, so the sums fit 16 bits; half of it more rounds to the nearest.
     total += np.uint16(size * size // 2)
-    return np.floor_divide(total, np.uint16(size * size), out=total).astype(np.uint8)
+    means: ByteImages = np.floor_divide(total, np.uint16(size * size), out=total).astype(np.uint8)
+    return means
 
 
 def gaussian_blur(images: ByteImages, size: int) -> ByteImages:
@@ -42,7 +43,7 @@ def gaussian_blur(images: ByteImages, size: int) -> ByteImages:
     wide = _padded(images, size // 2, size // 2).astype(np.float32)
     rows = _summed(wide, size, axis=1, weights=weights)
     total = _summed(rows, size, axis=2, weights=weights)
-    return np.rint(total).astype(np.uint8)
+    return np.asarray(np.rint(total), dtype=np.uint8)
 
 
 def median_blur(images: ByteImages, size: int) -> ByteImages:
