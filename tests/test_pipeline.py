@@ -268,3 +268,36 @@ def test_a_generator_is_trained_once_and_then_reused(tmp_path: Path) -> None:
             watcher=watcher,
         )
     assert [note.startswith("Using the generator trained earlier on digits:test") for note in watcher.notes] == [True]
+
+
+@pytest.mark.parametrize("strategy", ["drfuzz-free", "dflare", "diffchaser"])
+def test_a_strategy_that_needs_no_generator_trains_none(
+    strategy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a generator is trained")
+
+    monkeypatch.setattr("diffgan.preparation.cached_generator", forbidden)
+    made = compare(
+        ten(1, 0.0),
+        ten(2, 0.3),
+        data="digits:test",
+        evaluations=1500,
+        strategy=strategy,
+        out=tmp_path / "run",
+        filters=False,
+        report=False,
+    )
+    assert made.summary["evaluations"] == 1500
+    assert made.summary["unique"] > 0
+    with made.archive() as archive:
+        assert archive.column("seed_index").min() >= 0
+
+
+def test_drfuzz_asks_the_discriminator_beside_the_generator(gan: Path, tmp_path: Path) -> None:
+    made = go(gan, tmp_path / "run", strategy="drfuzz")
+    assert 0 < made.summary["search"]["passed"] < 1
+    own = go(gan, tmp_path / "own", strategy="drfuzz", generator=None, discriminator=gan)
+    assert own.summary["unique"] == made.summary["unique"]
+    with pytest.raises(DiffganError, match=r"drfuzz asks a discriminator .* --strategy drfuzz-free"):
+        go(gan, tmp_path / "none", strategy="drfuzz", generator=None)

@@ -21,7 +21,9 @@ def compare(
     data: Annotated[str, typer.Option("--data", metavar="DATA", help="What both models are for: a name or a path.")],
     generator: Annotated[
         str | None,
-        typer.Option("--generator", metavar="DIR|FILE", help="Makes the images; by default, one is trained once."),
+        typer.Option(
+            "--generator", metavar="DIR|FILE", help="Makes the images; by default, one is trained once, if needed."
+        ),
     ] = None,
     strategy: Annotated[str, typer.Option("--strategy", metavar="NAME", help="How to search.")] = "nsga2",
     divergence: Annotated[str, typer.Option("--divergence", metavar="NAME", help="What is maximised.")] = "euclidean",
@@ -37,7 +39,7 @@ def compare(
         bool, typer.Option("--filters/--no-filters", help="Say which triggers are valid, after the search.")
     ] = True,
     discriminator: Annotated[
-        Path | None, typer.Option("--discriminator", metavar="DIR", help="Filters also ask that of this GAN.")
+        Path | None, typer.Option("--discriminator", metavar="DIR", help="Filters, and drfuzz, ask that of this GAN.")
     ] = None,
     references: Annotated[
         str | None, typer.Option("--references", metavar="DATA", help="Real images for the SSIM filter.")

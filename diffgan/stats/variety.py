@@ -102,7 +102,7 @@ def vendi_score(features: ArrayLike) -> float:
     unit = _unit(features)
     if not np.linalg.norm(unit, axis=1).all():
         raise DataError("A row of the features is all zeros, so it is like none, itself included: leave it out.")
-    eigenvalues = np.linalg.eigvalsh(_smaller_gram(unit) / len(unit))
+    eigenvalues = np.asarray(np.linalg.eigvalsh(_smaller_gram(unit) / len(unit)), dtype=np.float64)
     return float(np.exp(_entropy(eigenvalues)))
 
 

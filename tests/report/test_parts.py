@@ -14,6 +14,7 @@ from diffgan.report.album import MOST_LETTERS, Album
 from diffgan.report.cells import examples
 from diffgan.report.charts import growth, ticks
 from diffgan.report.landscape import front_of, landscape_of
+from diffgan.report.parts import generator_of
 from diffgan.report.run import Run
 from diffgan.report.traits import beside_real, sharpness, stroke_weight
 from tests.report.runs import Plan, reject, write_run
@@ -122,3 +123,8 @@ def test_growth_of_nothing_is_a_flat_line() -> None:
     chart = growth("t", "x", [("found", "found", np.zeros(0))])
     assert chart.lines[0].path.startswith("M")
     assert "nan" not in chart.lines[0].path
+
+
+def test_a_run_without_a_generator_says_so(tmp_path: Path) -> None:
+    run = Run.read(write_run(tmp_path / "run", Plan(config={"generator": None})))
+    assert generator_of(run) == "There is none: the search mutated real images."

@@ -8,13 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from diffgan.images import ByteImages
 from diffgan.search.diversity import DiversitySettings
 from diffgan.search.strategies import Strategy, StrategyFactory, StrategySetup, build_strategy
 from diffgan.search.strategies.nsga2 import Nsga2
 from diffgan.search.strategies.nsga2_settings import Nsga2Settings
-from diffgan.testing.strategies import FirstImages, StrategyConformance
+from diffgan.testing.strategies import FirstImages, StrategyConformance, small_setup
 
 #: Small generations, that end within a batch and within a few; refits soon, in this process.
 _QUICK: Mapping[str, Any] = {"population": 24, "diversity": {"first": 10_000}}
@@ -34,6 +37,13 @@ def with_clusters(setup: StrategySetup) -> Strategy:
     """Clusters change every few batches, also while a generation is on its way."""
     diversity = DiversitySettings(first=5, growth=1.2, patience=1)
     return Nsga2(setup, Nsga2Settings(population=40, diversity=diversity), refits=FirstImages())
+
+
+class Contrast:
+    """A discriminator that takes images with much contrast for real."""
+
+    def score(self, images: ByteImages, classes: NDArray[np.int64] | None = None, /) -> NDArray[np.float64]:
+        return np.asarray(images.std(axis=(1, 2, 3)), dtype=np.float64)
 
 
 class TestTheExampleOfTheDocs(StrategyConformance):
@@ -58,6 +68,27 @@ class TestWithClusters(StrategyConformance):
     @pytest.fixture
     def factory(self) -> StrategyFactory:
         return with_clusters
+
+
+class TestPeers(StrategyConformance):
+    """On real images: without a generator; with more of them than a search of this length takes, and with fewer."""
+
+    @pytest.fixture(params=["drfuzz", "drfuzz-free", "dflare", "diffchaser", "drfuzz-few", "dflare-few"])
+    def factory(self, request: pytest.FixtureRequest) -> StrategyFactory:
+        name, few = request.param.removesuffix("-few"), request.param.endswith("-few")
+        settings = {"pool": 8} if few and name == "drfuzz" else {"lanes": 5, "patience": 2} if few else {}
+
+        def build(setup: StrategySetup) -> Strategy:
+            return build_strategy(name, replace(setup, settings=settings))
+
+        return build
+
+    @pytest.fixture(params=["few in colour", "many"])
+    def setup(self, request: pytest.FixtureRequest) -> StrategySetup:
+        shape = (3000, 8, 8, 1) if request.param == "many" else (40, 9, 7, 3)
+        images = np.random.default_rng(5).integers(0, 256, shape, dtype=np.uint8)
+        labels = np.arange(len(images), dtype=np.int64) % 4
+        return small_setup(generator=None, images=images, labels=labels, discriminator=Contrast())
 
 
 class TestOurs(StrategyConformance):

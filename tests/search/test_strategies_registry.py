@@ -10,13 +10,24 @@ import pytest
 
 from diffgan.errors import UsageError
 from diffgan.search.strategies import build_strategy, strategy_names
+from diffgan.search.strategies.registry import needs_discriminator, needs_generator
 from diffgan.testing.strategies import small_generator, small_setup
 
 OURS = ["nsga2", "diffgan-paper", "random", "divergence-only", "diversity-only"]
 
 
+PEERS = ["drfuzz", "drfuzz-free", "dflare", "diffchaser"]
+
+
 def test_ours_come_first() -> None:
-    assert strategy_names()[: len(OURS)] == OURS
+    assert strategy_names()[: len(OURS + PEERS)] == OURS + PEERS
+
+
+def test_each_says_what_a_run_has_to_bring() -> None:
+    assert [name for name in OURS + PEERS if needs_generator(name)] == OURS
+    assert [name for name in OURS + PEERS if needs_discriminator(name)] == ["drfuzz"]
+    with pytest.raises(UsageError, match="no strategy 'nsga3'"):
+        needs_generator("nsga3")
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -83,6 +94,18 @@ def test_another_package_can_bring_one(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.syspath_prepend(str(tmp_path))
     assert "theirs" in strategy_names()
     assert len(build_strategy("theirs", small_setup()).ask()) == 32
+
+
+def test_another_package_says_what_its_strategy_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "from diffgan.search.strategies.random import build_random as build\n"
+    installed(tmp_path, "silent", code)
+    told = "def build(setup):\n    ...\n\nbuild.needs_generator = False\nbuild.needs_discriminator = True\n"
+    installed(tmp_path, "telling", told)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert needs_generator("silent")
+    assert not needs_discriminator("silent")
+    assert not needs_generator("telling")
+    assert needs_discriminator("telling")
 
 
 def test_a_broken_one_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

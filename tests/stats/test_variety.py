@@ -39,7 +39,7 @@ def test_geometric_is_the_same_from_either_side() -> None:
 
 def test_the_references_measure_takes_near_copies_for_various() -> None:
     # V Vᵀ = [[1, 1], [1, 1 + e²]] has the determinant e².
-    near = reference_geometric_diversity([[1, 0], [1, 1e-6]])
+    near = reference_geometric_diversity([[1.0, 0.0], [1.0, 1e-6]])
     assert near == pytest.approx(-math.log(1e-12), rel=1e-4)
     assert near > reference_geometric_diversity([[3, 0], [0, 3]]) == pytest.approx(math.log(81))
     assert reference_geometric_diversity([[1.0], [0.0]]) == math.inf
@@ -58,7 +58,7 @@ def test_vendi_counts_what_has_nothing_in_common() -> None:
     assert vendi_score(np.eye(4)) == pytest.approx(4)
     assert vendi_score([[2, 1]] * 5) == pytest.approx(1)
     # Cosine ½: the eigenvalues of [[1, ½], [½, 1]] / 2 are ¾ and ¼.
-    half = vendi_score([[1, 0], [1, math.sqrt(3)]])
+    half = vendi_score([[1.0, 0.0], [1.0, math.sqrt(3)]])
     assert half == pytest.approx(math.exp(-0.75 * math.log(0.75) - 0.25 * math.log(0.25)))
 
 

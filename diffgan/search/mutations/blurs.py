@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ def box_blur(images: ByteImages, size: int) -> ByteImages:
         return images.copy()
     wide = _padded(images, size // 2, size - 1 - size // 2).astype(np.uint16)
     rows = _summed(wide, size, axis=1)
-    total = _summed(rows, size, axis=2)
+    total: NDArray[np.uint16] = _summed(rows, size, axis=2)
     # The square's area is at most 49, so the sums fit 16 bits; half of it more rounds to the nearest.
-    means: NDArray[np.uint16] = (total + np.uint16(size * size // 2)) // np.uint16(size * size)
-    return means.astype(np.uint8)
+    total += np.uint16(size * size // 2)
+    means: ByteImages = np.floor_divide(total, np.uint16(size * size), out=total).astype(np.uint8)
+    return means
 
 
 def gaussian_blur(images: ByteImages, size: int) -> ByteImages:
@@ -41,7 +43,7 @@ def gaussian_blur(images: ByteImages, size: int) -> ByteImages:
     wide = _padded(images, size // 2, size // 2).astype(np.float32)
     rows = _summed(wide, size, axis=1, weights=weights)
     total = _summed(rows, size, axis=2, weights=weights)
-    return np.rint(total).astype(np.uint8)
+    return np.asarray(np.rint(total), dtype=np.uint8)
 
 
 def median_blur(images: ByteImages, size: int) -> ByteImages:
@@ -65,8 +67,8 @@ def bilateral_blur(images: ByteImages, size: int, *, tones: float, space: float)
         space: the deviation in pixels.
     """
     half, (_, height, width, channels) = size // 2, images.shape
-    wide = _padded(images, half, half)
-    by_tone = np.exp(-(np.arange(255 * channels + 1, dtype=np.float32) ** 2) / (2 * np.float32(tones) ** 2))
+    wide = _padded(images, half, half).astype(np.float32)
+    here = wide[:, half : half + height, half : half + width]
     total = np.zeros(images.shape, dtype=np.float32)
     weight = np.zeros((*images.shape[:3], 1), dtype=np.float32)
     for down in range(-half, half + 1):
@@ -74,17 +76,36 @@ def bilateral_blur(images: ByteImages, size: int, *, tones: float, space: float)
             if (squared := down * down + across * across) > half * half:
                 continue
             other = wide[:, half + down :, half + across :][:, :height, :width]
-            apart = np.maximum(images, other) - np.minimum(images, other)
-            # (A single channel needs no sum, which is slow over an axis of one.)
-            tone = apart if channels == 1 else apart.sum(axis=3, keepdims=True, dtype=np.int64)
-            share = by_tone[tone] * np.float32(np.exp(-squared / (2 * space**2)))
+            apart = other - here
+            if channels > 1:  # (a sum over an axis of one would be slow)
+                apart = np.abs(apart).sum(axis=3, keepdims=True)
+            apart *= apart
+            apart *= np.float32(-1 / (2 * tones**2))
+            apart -= np.float32(squared / (2 * space**2))
+            share = np.exp(apart, out=apart)
             weight += share
             total += share * other
     return np.rint(total / weight).astype(np.uint8)
 
 
 def _padded(images: ByteImages, before: int, after: int) -> ByteImages:
-    return np.pad(images, ((0, 0), (before, after), (before, after), (0, 0)), mode="reflect")
+    """What np.pad gives in the mode reflect, for small batches in a fraction of its time."""
+    count, height, width, channels = images.shape
+    wide = np.empty((count, height + before + after, width + before + after, channels), dtype=np.uint8)
+    inside = wide[:, before : before + height]
+    inside[:, :, before : before + width] = images
+    for place, source in _mirrored(width, before, after):
+        inside[:, :, place] = inside[:, :, source]
+    for place, source in _mirrored(height, before, after):
+        wide[:, place] = wide[:, source]
+    return wide
+
+
+@cache
+def _mirrored(length: int, before: int, after: int) -> list[tuple[int, int]]:
+    """Places outside of a padded row, and those inside that they mirror."""
+    sources = np.pad(np.arange(length), (before, after), mode="reflect") + before
+    return [(place, source) for place, source in enumerate(sources.tolist()) if place != source]
 
 
 def _summed(wide: NDArray[Any], size: int, *, axis: int, weights: NDArray[np.float64] | None = None) -> NDArray[Any]:

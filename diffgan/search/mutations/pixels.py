@@ -97,14 +97,19 @@ def erode(images: ByteImages, height: int, width: int) -> ByteImages:
 
 def dilate(images: ByteImages, height: int, width: int) -> ByteImages:
     """The greatest tone in a rectangle about each pixel; an even one reaches farther up and to the left."""
-    _, rows, columns, _ = images.shape
-    around = [(0, 0), (height // 2, (height - 1) // 2), (width // 2, (width - 1) // 2), (0, 0)]
-    wide = np.pad(images, around)
     result = images.copy()
-    for down in range(height):
-        for across in range(width):
-            np.maximum(result, wide[:, down : down + rows, across : across + columns], out=result)
+    for down in range(-(height // 2), (height + 1) // 2):
+        for across in range(-(width // 2), (width + 1) // 2):
+            here, there = _shifted(result, -down, -across), _shifted(images, down, across)
+            np.maximum(here, there, out=here)
     return result
+
+
+def _shifted(images: ByteImages, down: int, across: int) -> ByteImages:
+    """What is left of the images without the first rows and columns; without the last where the numbers are below 0."""
+    _, height, width, _ = images.shape
+    rows, columns = slice(max(0, down), height + min(0, down)), slice(max(0, across), width + min(0, across))
+    return images[:, rows, columns]
 
 
 def per_image(values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: Rounds of mutants for one batch, where the gate lets few through.
 ROUNDS = 8
 
+#: A batch is full when less than this part of it is empty: small rounds cost more than they bring.
+FULL = 8
+
 _OPERATORS = tuple(DRFUZZ.values())
 
 
@@ -144,7 +147,7 @@ class Drfuzz:
         shown: set[int] = set()
         room = self._size
         for _ in range(ROUNDS):
-            iterations = max(1, room // (self._mutants + 1))
+            iterations = room // self._mutants
             made, chosen, margin = self._round(iterations, first=sum(map(len, operators)))
             passed = margin >= 0
             np.add.at(self._counts.faithful, chosen[np.unique(made.iteration[passed]) - made.iteration[0]], 1)
@@ -152,7 +155,7 @@ class Drfuzz:
             parts += [self._unseen(made.root[passed], shown), made.take(np.flatnonzero(passed))]
             operators.append(chosen)
             room = self._size - sum(map(len, parts))
-            if room <= self._mutants:
+            if room < max(self._mutants, self._size // FULL):
                 break
         assert nearest is not None
         # Some image has to be shown: where the gate lets none through, the one that came nearest of the first round.
