@@ -118,10 +118,15 @@ class Finds:
         self._novelty.restore(own)
 
     def _shares(self, sizes: Ints) -> Floats:
-        """Each cell's chance: by its size, but none above the most that is allowed, or that is even."""
-        most = max(self._cell_share, 1.5 / len(sizes))
-        shares: Floats = np.minimum(sizes / sizes.sum(), most)
-        return np.asarray(shares / shares.sum())
+        """Each cell's chance: by its size, but none above the most that is allowed, or a half more than is even."""
+        most = min(1.0, max(self._cell_share, 1.5 / len(sizes)))
+        shares: Floats = sizes / sizes.sum()
+        full = np.zeros(len(sizes), dtype=np.bool_)
+        while (shares > most + 1e-12).any():
+            full |= shares > most
+            shares[full] = most
+            shares[~full] *= (1 - most * full.sum()) / shares[~full].sum()
+        return shares
 
     def _winners(self, one: Ints, other: Ints, weights: Floats, rng: np.random.Generator) -> Ints:
         matings = self.members.matings

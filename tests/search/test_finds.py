@@ -1,0 +1,155 @@
+"""The finds: who is taken in, who breeds, and who makes room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from diffgan.images import ByteImages
+from diffgan.search.novelty import Novelty
+from diffgan.search.strategies import build_strategy
+from diffgan.search.strategies.finds import Finds
+from diffgan.search.strategies.nsga2 import Nsga2
+from diffgan.search.strategies.population import Population
+from diffgan.testing.strategies import SmallSearch, small_setup
+
+WEIGHTS = np.ones(2)
+FIXED: Mapping[str, Any] = {"mode": "bounded", "first": 1_000_000}
+
+
+def finds(**changes: Any) -> Finds:
+    settings: dict[str, Any] = {"most": 100, "cell_share": 1.0, "novelty": Novelty(0.0), "recognises": None}
+    return Finds(2, **(settings | changes))
+
+
+def candidates(*cells: int, divergence: Any = 1.0, diversity: Any = 1.0) -> Population:
+    count = len(cells)
+    return Population(
+        points=np.arange(2 * count, dtype=np.float32).reshape(count, 2),
+        classes=np.zeros(count, dtype=np.int64),
+        divergence=np.broadcast_to(np.asarray(divergence, dtype=np.float64), count).copy(),
+        diversity=np.broadcast_to(np.asarray(diversity, dtype=np.float64), count).copy(),
+        cell=np.array(cells, dtype=np.int64),
+        evaluation=np.arange(count),
+        matings=np.zeros(count, dtype=np.int64),
+        fingerprint=np.arange(count, dtype=np.uint64),
+        known=np.zeros(count, dtype=np.bool_),
+    )
+
+
+def distinct_images(count: int) -> ByteImages:
+    return np.random.default_rng(7).integers(0, 255, (count, 6, 6, 1), dtype=np.uint8)
+
+
+def taken(chosen: Finds, given: Population, images: ByteImages | None = None) -> Finds:
+    shown = distinct_images(len(given)) if images is None else images
+    chosen.add(given, shown, weights=WEIGHTS, rng=np.random.default_rng(0))
+    return chosen
+
+
+def test_only_what_is_recognised_and_distinct_comes_in() -> None:
+    images = distinct_images(4)
+    images[3] = images[0]
+    first_three: Callable[[ByteImages], NDArray[np.bool_]] = lambda shown: shown[:, 0, 0, 0] != images[1, 0, 0, 0]  # noqa: E731
+    made = taken(finds(recognises=first_three, novelty=Novelty(0.01)), candidates(0, 0, 0, 0), images)
+    assert made.members.evaluation.tolist() == [0, 2]
+    assert (made.recognised, made.distinct) == (3, 2)
+
+
+def test_who_was_a_parent_less_often_wins_so_all_have_about_as_many_children() -> None:
+    made = taken(finds(), candidates(*[0] * 20))
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        made.parents(20, weights=WEIGHTS, rng=rng)
+    assert made.members.matings.sum() == 1000
+    assert made.members.matings.max() - made.members.matings.min() <= 20
+
+
+def test_among_those_as_often_parents_the_one_that_dominates_wins() -> None:
+    made = taken(finds(), candidates(0, 0, divergence=[1.0, 2.0], diversity=[1.0, 2.0]))
+    winners, _ = made.parents(400, weights=WEIGHTS, rng=np.random.default_rng(0))
+    assert (winners == 1).mean() == pytest.approx(0.75, abs=0.07)  # it loses only where it does not stand
+
+
+def test_no_cell_has_more_than_its_share_of_the_matings() -> None:
+    made = taken(finds(cell_share=0.25, most=200), candidates(*[0] * 90, *[1] * 4, *[2] * 3, *[3] * 3, 4, 5, 6, 7))
+    winners, mates = made.parents(4000, weights=WEIGHTS, rng=np.random.default_rng(0))
+    cells = made.members.cell
+    # By sizes, it would have 0.865. What is left goes to the others by theirs: 4 of 14 would be 0.214 of 0.75.
+    assert (cells[winners] == 0).mean() == pytest.approx(0.25, abs=0.03)
+    assert (cells[winners] == 1).mean() == pytest.approx(0.75 * 4 / 14, abs=0.03)
+    assert (cells[winners] == cells[mates]).all()
+
+
+def test_the_most_used_make_room_and_stay_remembered() -> None:
+    made = finds(most=30, novelty=Novelty(0.001))
+    images = distinct_images(31)
+    taken(made, candidates(*[0] * 30), images[:30])
+    made.members = replace(made.members, matings=np.arange(30))
+    taken(made, candidates(0), images[30:])
+    assert len(made) == 1  # a cut takes many at a time, but leaves one
+    assert made.distinct == 31
+    taken(made, candidates(*[0] * 30), images[:30])
+    assert len(made) == 1
+
+
+def test_state_brings_all_back() -> None:
+    made = taken(finds(novelty=Novelty(0.01)), candidates(0, 1, 1))
+    made.parents(5, weights=WEIGHTS, rng=np.random.default_rng(0))
+    again = finds(novelty=Novelty(0.01))
+    again.restore(made.state())
+    for name, column in made.members.to_state("").items():
+        assert (again.members.to_state("")[name] == column).all()
+    assert (again.recognised, again.distinct) == (made.recognised, made.distinct)
+    empty = finds()
+    empty.restore(finds().state())
+    assert len(empty) == 0
+
+
+def searching(**settings: Any) -> Nsga2:
+    made = build_strategy("nsga2", small_setup(settings={"population": 32, "diversity": FIXED, **settings}))
+    assert isinstance(made, Nsga2)
+    return made
+
+
+def test_children_descend_from_finds_as_soon_as_there_are_some() -> None:
+    strategy = searching(fresh=0.25, distinct=0.01)
+    search = SmallSearch(strategy)
+    search.rounds(5)
+    found = set(strategy.state()["finds/members/evaluation/0"].tolist())
+    parents = search.round().parent
+    assert parents is not None
+    assert strategy.facts()["finds"] > 0
+    assert set(parents[parents >= 0].tolist()) <= found
+    assert (parents < 0).sum() == 8
+
+
+def test_where_few_are_found_the_population_breeds_the_rest() -> None:
+    strategy = searching(fresh=0.0, distinct=0.9, reach=1)
+    search = SmallSearch(strategy)
+    search.rounds(6)
+    few = len(strategy.state()["finds/members/evaluation/0"])
+    assert 0 < few < 16
+    found = set(strategy.state()["finds/members/evaluation/0"].tolist())
+    parents = search.round().parent
+    assert parents is not None
+    assert len([parent for parent in parents.tolist() if parent in found]) >= few
+    assert set(parents.tolist()) - found
+
+
+def test_nothing_is_a_find_that_nothing_recognises() -> None:
+    setup = small_setup(
+        settings={"population": 32, "diversity": FIXED},
+        recognises=lambda images: np.zeros(len(images), dtype=np.bool_),
+    )
+    strategy = build_strategy("nsga2", setup)
+    SmallSearch(strategy).rounds(4)
+    assert strategy.facts()["finds"] == 0
+    ignored = build_strategy("nsga2", replace(setup, settings={**setup.settings, "recognised": False}))
+    SmallSearch(ignored).rounds(4)
+    assert ignored.facts()["finds"] > 0
