@@ -32,8 +32,8 @@ from diffgan.watching import Silent, Watcher
 #: What the search of a check maximises, and how long it takes where no limit is given.
 DIVERGENCE, DEFAULT_SECONDS = "worsening", 120.0
 
-#: Of `nsga2`, where nothing else is asked for: with its own defaults, it settles on few kinds of regressions.
-WIDE = {"fresh": 0.4, "cell_share": 0.03}
+#: Of `nsga2`, where nothing else is asked for. What regresses has a `worsening` of 1 or more: nothing else is a find.
+WIDE = {"least": 1.0, "cell_share": 0.05}
 
 
 @dataclass(frozen=True, kw_only=True)

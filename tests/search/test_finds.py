@@ -153,3 +153,15 @@ def test_nothing_is_a_find_that_nothing_recognises() -> None:
     ignored = build_strategy("nsga2", replace(setup, settings={**setup.settings, "recognised": False}))
     SmallSearch(ignored).rounds(4)
     assert ignored.facts()["finds"] > 0
+
+
+def test_finds_may_have_to_be_far_apart() -> None:
+    strategy = searching(least=0.5)
+    search = SmallSearch(strategy)
+    search.rounds(4)
+    divergence = strategy.state()["finds/members/divergence/0"]
+    assert len(divergence)
+    assert divergence.min() >= 0.5
+    unreachable = searching(least=10.0)
+    SmallSearch(unreachable).rounds(4)
+    assert unreachable.facts()["finds"] == 0

@@ -129,7 +129,8 @@ class Nsga2:
         )
         self._evaluations += len(batch)
         if self._finds is not None:
-            new = np.flatnonzero(is_new)
+            least = -np.inf if self._settings.least is None else self._settings.least
+            new = np.flatnonzero(is_new & (divergences.amount >= least))
             with self._stopwatch.measure("diversity"):
                 self._finds.add(told.take(new), batch.images[new], weights=self._weights, rng=self._rng)
         self._advance(batch.images[is_new])

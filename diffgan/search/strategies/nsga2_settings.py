@@ -42,6 +42,7 @@ class Nsga2Settings(BaseModel):
         finds: so many distinct triggers that look valid can be parents; 0: the population alone breeds.
         reach: the most children that each of them has in a generation, on average; the population breeds the rest.
         recognised: whether triggers have to look valid for that, to small classifiers of the data.
+        least: the least divergence that they have; None: any trigger's.
         distinct: how far, in cosine distance on thumbnails, they have to be from those of their cell; None: as far as a
             real image is from the next one, the median.
     """
@@ -57,14 +58,15 @@ class Nsga2Settings(BaseModel):
     mutation_eta: float = Field(0.0, ge=0, le=1000)
     class_mutation: Share = 0.03
     prior: Literal["generator", "uniform"] = "generator"
-    fresh: Share = 0.15
+    fresh: Share = 0.05
     cell_share: float = Field(0.15, gt=0, le=1)
     retire: int = Field(0, ge=0, strict=True)
     drop_known: bool = True
     diversity: DiversitySettings = DiversitySettings()
-    finds: int = Field(8192, ge=0, strict=True)
+    finds: int = Field(4096, ge=0, strict=True)
     reach: int = Field(32, ge=1, strict=True)
     recognised: bool = True
+    least: float | None = None
     distinct: float | None = Field(None, ge=0, lt=1)
 
     @field_validator("diversity", mode="before")
