@@ -132,7 +132,7 @@ def kinds_doubt(kinds: Rows, labelled: NDArray[np.bool_]) -> tuple[str, ...]:
     statistic = float(((seen - expected) ** 2 / expected).sum()) * (total - 1) / (total - sample)
     if len(expected) < 2 or chi2.sf(statistic, len(expected) - 1) > _SELDOM:
         return ()
-    return ("the labelled ones are of other kinds (label of A, label of B) than all, as where one of each cluster is",)
+    return ("the labelled ones are of other kinds (label of A, label of B) than all",)
 
 
 def _pooled(kind: Rows, expected: NDArray[np.float64]) -> tuple[Rows, NDArray[np.float64]]:
