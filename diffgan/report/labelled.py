@@ -139,4 +139,4 @@ def _pooled(kind: Rows, expected: NDArray[np.float64]) -> tuple[Rows, NDArray[np
     """The same, with all kinds of small expectation as one, the last."""
     rare = expected < _LEAST_EXPECTED
     number = np.where(rare, (~rare).sum(), np.cumsum(~rare) - 1)
-    return number[kind], np.bincount(number, weights=expected)
+    return number[kind], np.bincount(number, weights=expected).astype(np.float64)
