@@ -170,9 +170,15 @@ def environment() -> dict[str, Any]:
         "cores": available_cores(),
         "torch_threads": torch.get_num_threads(),
         "process": os.getpid(),
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "command": [_program(), *sys.argv[1:]],
         "packages": versions,
     }
+
+
+def _program() -> str:
+    """What was started, as one would start it again: `python -m diffgan` is `diffgan`."""
+    called = Path(sys.argv[0])
+    return called.parent.name if called.name == "__main__.py" else called.name
 
 
 def _plain(content: Mapping[str, Any]) -> dict[str, Any]:

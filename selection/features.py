@@ -93,27 +93,32 @@ class Pixels:
 
 
 class Mimic:
-    """How what small networks take for the class, for A's answer and for B's agree.
+    """How what small networks take for the class, for A's answer and for B's agree; and the `learned` features.
+
+    Either alone chooses worse: the agreement knows no shapes, and the shapes do not know what the models would answer.
 
     Args:
         networks: each with 3 K outputs, see `diffgan.selection.networks.train_mimic`.
+        learned: the classifier of the data's classes.
     """
 
     name = "mimic"
 
-    def __init__(self, networks: Sequence[LearnedClassifier]) -> None:
+    def __init__(self, networks: Sequence[LearnedClassifier], learned: LearnedClassifier) -> None:
         self.networks = tuple(networks)
+        self.learned = learned
 
     @property
     def identity(self) -> str:
         """Of all weights."""
-        return "-".join([self.name, *(network.identity.removeprefix("learned-") for network in self.networks)])
+        parts = (*self.networks, self.learned)
+        return "-".join([self.name, *(network.identity.removeprefix("learned-") for network in parts)])
 
     def features(self, images: ByteImages) -> Float32s:
-        """N x 16."""
+        """N x (16 + 96)."""
         answers = [np.stack(thirds(network.probabilities(images))) for network in self.networks]
         truth, a, b = np.mean(answers, axis=0)
-        return agreement(truth, a, b)
+        return np.concatenate([agreement(truth, a, b), self.learned.features(images)], axis=1)
 
 
 def thirds(probabilities: Float32s) -> tuple[Float32s, Float32s, Float32s]:
@@ -202,4 +207,4 @@ def _open(facts: FeatureFacts, folder: Path, learned: LearnedClassifier, weights
     if facts.network is None:
         raise ModelError(f"The card in {folder} does not say what mimic's network is: copy the folder again.")
     shape = facts.network.shape()
-    return Mimic(read_networks(folder / MIMIC_FILE, shape, count=MEMBERS, of_classes=False))
+    return Mimic(read_networks(folder / MIMIC_FILE, shape, count=MEMBERS, of_classes=False), learned)

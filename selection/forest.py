@@ -23,10 +23,9 @@ Mask = NDArray[np.bool_]
 Float32s = NDArray[np.float32]
 
 TREES = 100
-#: With few features, which all say something, a leaf speaks for at least this part of the examples: where it is a
-#: single one, the weights of the classes have no say, and the rare one is overlooked. Among many features, most of
-#: which say little, larger leaves were worse.
-LEAVES, FEW = 100, 64
+#: A leaf speaks for at least this part of the examples: where it is a single one, the weights of the classes have no
+#: say, and the rare one is overlooked.
+LEAVES = 200
 
 #: Everything that a forest's file may be made of: the type, and how skops builds it. Nothing here can run code.
 TRUSTED = frozenset(
@@ -62,11 +61,10 @@ def grow(features: Float32s, b_is_right: Mask, *, seed: int, trees: int = TREES)
     """
     from sklearn.ensemble import RandomForestClassifier
 
-    smallest = max(1, len(features) // LEAVES) if features.shape[1] < FEW else 1
     forest = RandomForestClassifier(
         trees,
         class_weight="balanced",
-        min_samples_leaf=smallest,
+        min_samples_leaf=max(1, len(features) // LEAVES),
         random_state=seed,
         n_jobs=min(available_cores(), 8),
     ).fit(features, b_is_right.astype(np.int64))

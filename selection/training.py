@@ -121,7 +121,7 @@ def _train(material: _Material, asked: Wanted, ready: Features | None, progress:
         others = unlabelled(material.runs, examples.ids, seed=asked.seed)
         seen = np.concatenate([seen, others.images])
         with progress("learning what the models answer", 1) as report:
-            features = Mimic(train_mimic(data, real, others, seed=asked.seed, report=report))
+            features = Mimic(train_mimic(data, real, others, seed=asked.seed, report=report), learned)
     with progress("growing the forest", 1):
         vectors = features.features(examples.images)
         forest = grow(vectors, examples.b_is_right, seed=asked.seed)

@@ -199,6 +199,8 @@ class Result:
     def _suite_part(self, part: Replayed) -> Part:
         failing = fails_in_suite(self.policy, part.answers)
         text = f"{_counted(part.answers)} of {len(part.answers):,} replayed"
+        allowed = part.answers.counts()[Outcome.REGRESSION] - len(failing)
+        text += f"; {allowed:,} of the regressions allowed" if allowed else ""
         name = f"suite {part.suite.name}"
         if not failing:
             return Part(name, None, text)

@@ -14,6 +14,11 @@ from diffgan.labels import consensus
 from diffgan.report.run import Rows, Run
 from diffgan.selection.card import Card, read_card
 
+#: A random sample raises a doubt about as seldom as this.
+_SELDOM = 0.001
+#: Labelled triggers of a kind, on average, for it to be counted by itself.
+_LEAST_EXPECTED = 10
+
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
@@ -94,8 +99,44 @@ def selector_of(run: Run, given: Path | None) -> Card | str:
 def _validity(run: Run, rows: Rows, valid: NDArray[np.bool_], *, kept_only: bool) -> ValidityRatio:
     kept, has_label = run.kept, np.zeros(len(run), dtype=np.bool_)
     has_label[rows] = True
+    kinds = run.columns["label_a"] * (1 << 32) + run.columns["label_b"]
     if kept_only:
         valid = valid[kept[rows]]
-        return validity_ratio(int(valid.sum()), len(valid), int(kept.sum()), doubts=sampling_doubts(has_label[kept]))
-    doubts = sampling_doubts(has_label, kept=kept if run.is_filtered else None)
+        doubts = (*sampling_doubts(has_label[kept]), *kinds_doubt(kinds[kept], has_label[kept]))
+        return validity_ratio(int(valid.sum()), len(valid), int(kept.sum()), doubts=doubts)
+    doubts = (*sampling_doubts(has_label, kept=kept if run.is_filtered else None), *kinds_doubt(kinds, has_label))
     return validity_ratio(int(valid.sum()), len(rows), len(run), doubts=doubts)
+
+
+def kinds_doubt(kinds: Rows, labelled: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Why the labelled triggers may be no random sample: they are of other kinds than all, as where one of each cluster
+    is labelled first.
+
+    Args:
+        kinds: a number for each trigger's pair of labels.
+        labelled: whether it is labelled.
+
+    Returns:
+        Nothing, or a clause that one random sample in a thousand would earn.
+    """
+    from scipy.stats import chi2
+
+    total, sample = len(labelled), int(labelled.sum())
+    if sample in (0, total):
+        return ()
+    _, kind = np.unique(kinds, return_inverse=True)
+    expected = np.bincount(kind) * sample / total
+    # Rare kinds count as one: where few are expected, the statistic is not known well.
+    kind, expected = _pooled(kind, expected)
+    seen = np.bincount(kind[labelled], minlength=len(expected))
+    statistic = float(((seen - expected) ** 2 / expected).sum()) * (total - 1) / (total - sample)
+    if len(expected) < 2 or chi2.sf(statistic, len(expected) - 1) > _SELDOM:
+        return ()
+    return ("the labelled ones are of other kinds (label of A, label of B) than all",)
+
+
+def _pooled(kind: Rows, expected: NDArray[np.float64]) -> tuple[Rows, NDArray[np.float64]]:
+    """The same, with all kinds of small expectation as one, the last."""
+    rare = expected < _LEAST_EXPECTED
+    number = np.where(rare, (~rare).sum(), np.cumsum(~rare) - 1)
+    return number[kind], np.bincount(number, weights=expected).astype(np.float64)

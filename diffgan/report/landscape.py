@@ -198,7 +198,7 @@ def _clusters(
         if run.has_labels and triggers.label_a is not None and triggers.label_b is not None:
             pairs.update(zip(triggers.label_a[rows].tolist(), triggers.label_b[rows].tolist(), strict=True))
         traits = [
-            (name, f"{np.median(values):.3g}", beside_real(values, real_traits.get(name, np.zeros(0))))
+            (name, f"{np.median(values):.2f}", beside_real(values, real_traits.get(name, np.zeros(0))))
             for name, values in traits_of(triggers.images[rows]).items()
         ]
         made.append(

@@ -71,7 +71,7 @@ def charts_of(run: Run) -> list[Chart]:
     )
     made = []
     for title, axis, values, end in ends:
-        series = [("different triggers", "found", np.sort(values.astype(np.float64)))]
+        series = [("unique triggers", "found", np.sort(values.astype(np.float64)))]
         if run.is_filtered:
             series.append(("kept by the filters", "kept", np.sort(values[run.kept].astype(np.float64))))
         made.append(growth(title, axis, series, float(end) if isinstance(end, (int, float)) else 0.0))

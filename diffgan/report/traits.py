@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,7 +64,12 @@ def beside_real(values: Floats, real: Floats) -> str:
     middle = float(np.median(values))
     below, above = float((real < middle).mean()), float((real > middle).mean())
     if below >= 0.75:
-        return f"above {100 * below:.0f} % of the real images"
+        return f"above {_most(below)} the real images"
     if above >= 0.75:
-        return f"below {100 * above:.0f} % of the real images"
+        return f"below {_most(above)} the real images"
     return "as in the real images"
+
+
+def _most(share: float) -> str:
+    """Rounded down, so that only all are all."""
+    return "all" if share == 1 else f"{math.floor(100 * share)} % of"

@@ -12,7 +12,7 @@ from diffgan._version import __version__
 from diffgan.datasets import Dataset
 from diffgan.drafts import replacing
 from diffgan.errors import UsageError
-from diffgan.filters.validity import in_percent, shown
+from diffgan.filters.validity import in_percent
 from diffgan.report import verdict
 from diffgan.report.beside import beside_of
 from diffgan.report.cells import matrix_of
@@ -115,7 +115,7 @@ def _filled(**parts: object) -> str:
         loader=FileSystemLoader(page), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["grouped"] = lambda value: f"{value:,}"
-    environment.filters["percent"], environment.filters["interval"] = in_percent, shown
+    environment.filters["percent"] = in_percent
     environment.globals |= {"section": section, "with_interval": verdict.with_interval, "asked": verdict.asked}
     return environment.get_template("report.html.jinja").render(
         style=_Trusted(style),

@@ -104,6 +104,8 @@ def test_a_saved_suite_is_replayed_and_its_regressions_fail_or_are_allowed() -> 
     allowed = go("third", suites=[Path("suite")], allow=Path("second/regressions.txt"))
     assert allowed.passed
     assert allowed.summary["check"]["suites"][0]["allowed"] == part["failing"]
+    assert allowed.result is not None
+    assert f"{part['failing']} of the regressions allowed" in allowed.result.parts[0].text
     fixed = go("fixed", OLD, OLD, suites=[Path("suite")], allow=Path("second/regressions.txt"))
     assert any("regress no more" in note for note in fixed.notes)
 

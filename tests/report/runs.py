@@ -27,6 +27,7 @@ class Plan:
     names: Sequence[str] | None = DIGITS
     labelled: bool = True
     cells: int = 5
+    shapes: int = 3
     spec: ImageSpec = _DIGIT
     config: dict[str, Any] | None = None
     summary: dict[str, Any] = field(default_factory=dict)
@@ -73,7 +74,7 @@ def _images(plan: Plan, rng: np.random.Generator) -> ByteImages:
     if plan.spec != _DIGIT:
         images = rng.integers(0, 256, shape, dtype=np.uint8)
     else:
-        real = load_dataset("digits:test").images[np.arange(plan.count) % 3]
+        real = load_dataset("digits:test").images[np.arange(plan.count) % plan.shapes]
         images = np.clip(real.astype(np.int64) + rng.integers(-20, 21, shape), 0, 255).astype(np.uint8)
     images[:, 0, 0, 0], images[:, 0, 1, 0] = np.arange(plan.count) % 256, np.arange(plan.count) // 256
     return images

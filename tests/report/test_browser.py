@@ -107,7 +107,7 @@ def test_a_cell_filters_the_gallery_and_again_shows_all(look: Look) -> None:
     reader = look()
     shown = "return [...document.querySelectorAll('#plates .plate')].map((one) => one.textContent.trim())"
     cell = reader.click(".cell[data-a='2'][data-b='3']")
-    assert set(reader.run(shown)) == {"2 3"}
+    assert set(reader.run(shown)) == {"2 / 3"}
     assert cell.get_attribute("aria-pressed") == "true"
     assert "A says 2, B says 3" in reader.browser.find_element("id", "shown").text
     reader.click("#all")
@@ -137,6 +137,22 @@ def test_clusters_by_divergence(look: Look) -> None:
     assert values == sorted(values, reverse=True)
     reader.click("[data-cluster]")
     assert reader.browser.find_element("id", "shown").text.startswith("Cluster ")
+
+
+def test_many_clusters_are_unfolded_on_demand_and_in_print(look: Look, tmp_path: Path) -> None:
+    reader = look(write_report(write_run(tmp_path / "run", Plan(count=400, shapes=12))))
+    seen = "return [...document.querySelectorAll('.group')].filter((one) => one.checkVisibility()).length"
+    there = reader.run("return document.querySelectorAll('.group').length")
+    assert there > 6
+    assert reader.run(seen) == 6
+    reader.click(".order[data-order='divergence']")
+    assert reader.run(seen) == 6
+    reader.tell("Emulation.setEmulatedMedia", media="print")
+    assert reader.run(seen) == there
+    reader.tell("Emulation.setEmulatedMedia", media="")
+    reader.click("#all-groups")
+    assert reader.run(seen) == there
+    assert not reader.browser.find_element("id", "all-groups").is_displayed()
 
 
 def test_a_class_is_found_by_name_among_a_thousand(look: Look, tmp_path: Path) -> None:

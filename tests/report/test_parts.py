@@ -13,6 +13,7 @@ from diffgan.images import ImageSpec
 from diffgan.report.album import MOST_LETTERS, Album
 from diffgan.report.cells import examples
 from diffgan.report.charts import growth, ticks
+from diffgan.report.labelled import kinds_doubt
 from diffgan.report.landscape import front_of, landscape_of
 from diffgan.report.parts import generator_of
 from diffgan.report.run import Run
@@ -51,11 +52,11 @@ def test_the_front_has_nobody_ahead() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.integers(0, 30, (2, 300)).astype(np.float64)
     front = front_of(first, second)
-    for place in range(300):
-        ahead = (
-            (first >= first[place]) & (second >= second[place]) & ((first > first[place]) | (second > second[place]))
-        )
-        assert (place in front) == (not ahead.any()) or not ahead.any()
+    points = list(zip(first.tolist(), second.tolist(), strict=True))
+    best = {
+        one for one in points if not any(other != one and other[0] >= one[0] and other[1] >= one[1] for other in points)
+    }
+    assert {points[place] for place in front} == best
     assert len({(first[place], second[place]) for place in front}) == len(front)
 
 
@@ -128,3 +129,18 @@ def test_growth_of_nothing_is_a_flat_line() -> None:
 def test_a_run_without_a_generator_says_so(tmp_path: Path) -> None:
     run = Run.read(write_run(tmp_path / "run", Plan(config={"generator": None})))
     assert generator_of(run) == "There is none: the search mutated real images."
+
+
+def test_a_random_sample_of_the_kinds_raises_no_doubt_and_an_even_one_does() -> None:
+    rng = np.random.default_rng(3)
+    kinds = np.sort(rng.geometric(0.1, 2000))
+    at_random = 0
+    for _ in range(300):
+        labelled = np.isin(np.arange(2000), rng.choice(2000, 200, replace=False))
+        at_random += bool(kinds_doubt(kinds, labelled))
+    assert at_random <= 3
+    evenly = np.zeros(2000, dtype=np.bool_)
+    for kind in np.unique(kinds):
+        evenly[np.flatnonzero(kinds == kind)[:6]] = True
+    assert kinds_doubt(kinds, evenly)
+    assert not kinds_doubt(kinds, np.ones(2000, dtype=np.bool_))

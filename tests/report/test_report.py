@@ -207,15 +207,22 @@ def test_rates_of_labels_only_where_they_are_a_random_sample(tmp_path: Path) -> 
     other = write_run(tmp_path / "other", Plan(count=400))
     label(other, "judge:m", chosen, [None if number % 2 else 1 for number in chosen])
     said = page_of(other).part("labels")
-    assert re.search(r"\d+ of 60 labelled 400 [\d.]+ % \(95%: ", said)
+    assert re.search(r"\d+ of 60 labelled 400 [\d.]+ % \(95 % interval ", said)
     assert "60 by judges alone" in said
+
+
+def test_no_rate_where_rare_kinds_are_labelled_as_often_as_frequent_ones(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", Plan(count=400))
+    of_one_kind = [number for number in range(400) if number % 5 == 2]  # over the whole order of discovery
+    label(run, "ann", of_one_kind[:60:2] + of_one_kind[60:], [1] * (30 + len(of_one_kind) - 60))
+    assert "the labelled ones are of other kinds" in page_of(run).part("labels")
 
 
 def test_two_runs_side_by_side(tmp_path: Path, tested: dict[str, object]) -> None:
     run = write_run(tmp_path / "run", Plan(config=tested))
     other = write_run(tmp_path / "other", Plan(count=60, config={**tested, "seed": 8}))
     said = page_of(run, compare=other).part("beside")
-    assert "different triggers 120 60" in said
+    assert "unique triggers 120 60" in said
     assert "seed 7 8" in said
     assert "other models" not in said
     with Archive.open(run / "archive.db") as first, Archive.open(other / "archive.db") as second:

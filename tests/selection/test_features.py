@@ -48,7 +48,9 @@ def test_pixels_are_from_zero_to_one() -> None:
 
 def test_mimic_says_what_the_models_answer(trained: Path) -> None:
     chooser = Chooser.load(trained)
-    assert chooser.features.features(chooser.seen[:5]).shape == (5, 16)
+    found = chooser.features.features(chooser.seen[:5])
+    assert found.shape == (5, 16 + 96)
+    assert np.array_equal(found[:, 16:], chooser.learned.features(chooser.seen[:5]))
     assert chooser.features.identity == chooser.card.features.identity
     assert chooser.card.unlabelled + chooser.card.counts.only_a + chooser.card.counts.only_b == len(chooser.seen)
 

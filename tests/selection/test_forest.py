@@ -141,3 +141,14 @@ def test_other_features_are_said(forest: RandomForestClassifier, tmp_path: Path)
     write_forest(tmp_path / "f.skops", forest)
     with pytest.raises(ModelError, match="takes 6 features, but there are 7"):
         read_forest(tmp_path / "f.skops", features=7)
+
+
+def test_a_leaf_speaks_for_several_examples_where_there_are_many() -> None:
+    rng = np.random.default_rng(1)
+    features, right = rng.normal(size=(1200, 3)).astype(np.float32), rng.random(1200) < 0.5
+    many = grow(features, right, seed=0, trees=3)
+    few = grow(features[:100], right[:100], seed=0, trees=3)
+    for forest, least in ((many, 6), (few, 1)):
+        leaves = [tree.tree_.n_node_samples[tree.tree_.children_left == -1].min() for tree in forest.estimators_]
+        assert min(leaves) >= min(least, 3)
+        assert forest.min_samples_leaf == least

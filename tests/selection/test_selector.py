@@ -48,7 +48,7 @@ def test_the_card_holds_what_became_of_the_labels(trained: Path, world: World) -
     assert labelled == counts.labelled == counts.by_machine > 500
     assert card.pair.names == ("upper.onnx", "lower.onnx")
     assert card.queries["a"] >= len(load_dataset("digits:test"))
-    assert (card.forest.trees, card.forest.features, card.features.name) == (100, 16, "mimic")
+    assert (card.forest.trees, card.forest.features, card.features.name) == (100, 16 + 96, "mimic")
     assert card.threshold == threshold_of(card.data.only_a, card.data.only_b)
     assert card.cross_validation is not None
     assert card.cross_validation.scores is not None

@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const [A, B, SURE_A, SURE_B, DIVERGENCE, ID, KEPT, CLUSTER, LABEL] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
-  const PAGE = 72, SVG = "http://www.w3.org/2000/svg";
+  const PAGE = 72, GROUPS = 6, SVG = "http://www.w3.org/2000/svg";
   const at = (id) => document.getElementById(id);
   const name = (label) => (label < 0 ? "none" : data.names[label] ?? String(label));
   const count = (number) => number.toLocaleString("en");
@@ -31,7 +31,7 @@
   }
 
   const labels = (item) => item[A] < 0 ? [String(item[DIVERGENCE])]
-    : [element("b", { class: "a" }, name(item[A])), " ", element("b", { class: "b" }, name(item[B]))];
+    : [element("b", { class: "a" }, name(item[A])), " / ", element("b", { class: "b" }, name(item[B]))];
 
   function plate(number) {
     return element("button", { type: "button", class: "plate", "data-item": number },
@@ -152,12 +152,21 @@
     });
   }
 
-  // Clusters
+  // Clusters: the first few, and all on demand
+
+  const groups = at("groups"), allGroups = at("all-groups");
+  let isShort = allGroups !== null && groups.children.length > GROUPS;
+
+  function fold() {
+    if (!groups) return;
+    [...groups.children].forEach((group, place) => { group.hidden = isShort && place >= GROUPS; });
+    allGroups.hidden = !isShort;
+  }
 
   function order(by) {
-    const groups = at("groups");
     groups.append(...[...groups.children].sort((one, other) => other.dataset[by] - one.dataset[by]));
     press(".order", (button) => button.dataset.order === by);
+    fold();
   }
 
   document.addEventListener("click", (event) => {
@@ -171,7 +180,13 @@
     else if (button.dataset.order !== undefined) order(button.dataset.order);
     else if (button === more) draw();
     else if (button === all) showAll();
+    else if (button === allGroups) {
+      isShort = false;
+      fold();
+      [...groups.children][GROUPS].querySelector("button").focus({ preventScroll: true });
+    }
   });
+  fold();
   if (find) find.addEventListener("input", search);
   if (plates && data.items.length > plates.children.length) {
     drawn = plates.children.length;

@@ -51,7 +51,7 @@ class Nsga2Settings(BaseModel):
 
     population: int = Field(1024, ge=SMALLEST, strict=True)
     offspring: Count | None = None
-    crossover: Share = 0.0
+    crossover: Share = 0.25
     crossover_genes: Share = 0.5
     crossover_eta: float = Field(15.0, ge=0, le=1000)
     mutation: Share = 0.3
