@@ -21,6 +21,7 @@ from diffgan.models import load_classifier
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known, predict_labels
 from diffgan.models.pairs import load_pair
+from diffgan.preparation import fitting_discriminator
 
 Facts = dict[str, Any]
 
@@ -35,6 +36,7 @@ class Opened:
         judge: calibrated on the data; None: triggers are only counted.
         definition: what all cells have in common, as rows hold it.
         pairs, generators: fingerprints and options by name, as rows hold them.
+        discriminator: the same of it; None: no strategy of the study asks one.
         initial: of each pair, the disagreements among the data's own images.
     """
 
@@ -44,13 +46,16 @@ class Opened:
     definition: Facts
     pairs: Mapping[str, Facts]
     generators: Mapping[str, Facts]
+    discriminator: Facts | None
     initial: Mapping[str, Facts]
 
     def definition_of(self, cell: Cell) -> Facts:
         """All that a cell's figures depend on, but for the machine."""
         study = self.study
+        asked = {"discriminator": self.discriminator} if study.needs_discriminator(cell.strategy) else {}
         return {
             **self.definition,
+            **asked,
             "pair": self.pairs[cell.pair],
             "generator": None if cell.generator is None else self.generators[cell.generator],
             "strategy": {
@@ -84,6 +89,7 @@ def open_study(study: Study, note: Callable[[str], None] = lambda _: None) -> Op
         definition=_shared(study, data, judge),
         pairs=pairs,
         generators={name: _generator_facts(path, data) for name, path in study.generators.items()},
+        discriminator=_discriminator_facts(study, data),
         initial=initial,
     )
 
@@ -118,6 +124,13 @@ def _generator_facts(path: str, data: Dataset) -> Facts:
             "this data."
         )
     return {"name": Path(path).name, "fingerprint": generator.fingerprint}
+
+
+def _discriminator_facts(study: Study, data: Dataset) -> Facts | None:
+    if study.discriminator is None or not any(map(study.needs_discriminator, study.strategies)):
+        return None
+    discriminator = fitting_discriminator(Path(study.discriminator), data)
+    return {"name": discriminator.name, "fingerprint": discriminator.fingerprint}
 
 
 def _shared(study: Study, data: Dataset, judge: Judge | None) -> Facts:
