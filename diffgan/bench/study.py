@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -99,11 +99,50 @@ class JudgePlan(_Part):
 
 
 class DiversityPlan(_Part):
-    """Diversities of the triggers: the mean over draws of so many unique triggers."""
+    """Diversities of the triggers: the mean over draws of so many unique triggers.
+
+    Attributes:
+        metrics: names of `METRICS`.
+        sample: triggers of a draw.
+        draws: how many.
+        features: what the metrics that look at features look at: the pixels themselves, or VGG16's, as the paper does.
+        weights: a file with those of VGG16; None: torchvision's, downloaded once.
+        sigma: of the geometric diversity.
+    """
 
     metrics: tuple[str, ...] = Field(min_length=1)
     sample: Count = 1000
     draws: Count = 30
+    features: Literal["pixels", "vgg16"] = "pixels"
+    weights: str | None = None
+    sigma: PositiveFloat = 1.0
+
+    @field_validator("metrics")
+    @classmethod
+    def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name not in METRICS:
+                raise ValueError(f"there is no diversity {name!r}; there are: {', '.join(METRICS)}")
+        if len(set(value)) < len(value):
+            raise ValueError("a diversity stands twice")
+        return value
+
+    @model_validator(mode="after")
+    def _weighs(self) -> DiversityPlan:
+        if self.weights is not None and self.features == "pixels":
+            raise ValueError("weights are for features: vgg16")
+        return self
+
+    def told(self, metric: str) -> str:
+        """A metric's name with what its figures depend on.
+
+        Example:
+            >>> DiversityPlan(metrics=("geometric", "shannon")).told("geometric")
+            'geometric (pixels, σ 1)'
+        """
+        means = METRICS[metric]
+        parts = [self.features] * means.of_features + [f"σ {self.sigma:g}"] * means.takes_sigma
+        return f"{metric} ({', '.join(parts)})" if parts else metric
 
 
 class Study(_Part):
@@ -208,7 +247,6 @@ def read_study(source: str) -> Study:
         UsageError: there is none, it does not fit, or something that it names does not exist.
     """
     study = parse_study(configs.read_study(source), source)
-    _check_diversities(study, source)
     # A study of ours lies within the package: what it names beside the test bed is the caller's.
     base = Path(source).parent if configs.is_file_name(source) else Path()
     return _located(study, source, base)
@@ -243,12 +281,6 @@ def _told(error: ValidationError) -> str:
     return f"{where} = {first['input']!r} does not fit: {reason}." if where else f"{reason}."
 
 
-def _check_diversities(study: Study, source: str) -> None:
-    for metric in study.diversity.metrics if study.diversity else ():
-        if metric not in METRICS:
-            raise UsageError(f"{source}: there is no diversity {metric!r}; there are: {', '.join(METRICS)}.")
-
-
 def _located(study: Study, source: str, base: Path) -> Study:
     """The same study, with absolute paths."""
 
@@ -264,10 +296,15 @@ def _located(study: Study, source: str, base: Path) -> Study:
         models = tuple(at(model, f"judge.models.{place}") for place, model in enumerate(judge.models))
         judge = judge.model_copy(update={"models": models})
     generators = {name: at(path, f"generators.{name}") for name, path in study.generators.items()}
+    diversity = study.diversity
+    if diversity is not None and diversity.weights is not None:
+        weights = at(diversity.weights, "diversity.weights")
+        diversity = diversity.model_copy(update={"weights": weights})
     found = {
         "pairs": pairs,
         "generators": generators,
         "judge": judge,
+        "diversity": diversity,
         "data": at(study.data, "data", data=True),
     }
     if study.discriminator is not None:

@@ -12,7 +12,7 @@ import yaml
 
 from diffgan.archive import Archive
 from diffgan.bench.cells import Cell
-from diffgan.bench.metrics import METRICS
+from diffgan.bench.metrics import METRICS, Metric
 from diffgan.bench.rows import Row
 from diffgan.bench.running import Benched, bench
 from diffgan.bench.study import read_study
@@ -194,7 +194,7 @@ def test_a_diversity_is_measured_on_draws(project: Path, monkeypatch: pytest.Mon
         asked.append(len(images))
         return float(len(asked))
 
-    monkeypatch.setitem(METRICS, "fake", fake)
+    monkeypatch.setitem(METRICS, "fake", Metric(fake))
     row = go(project, strategies=["random"], seeds=1, diversity={"metrics": ["fake"], "sample": 5, "draws": 3}).done[0]
     assert asked == [5, 5, 5]
     assert row["diversity"] == {"fake": 2.0}

@@ -59,6 +59,9 @@ def test_times_are_written_as_people_write_them() -> None:
         ({"generators": {}}, "no generator, but nsga2 searches one"),
         ({"strategies": {"fuzz": {"strategy": "drfuzz"}}}, "no discriminator, but fuzz asks one; name a folder"),
         ({"strategies": {"nsga2": {"generator": False}}}, "no key 'generator' in strategies.nsga2"),
+        ({"diversity": {"metrics": ["nope"]}}, "there is no diversity 'nope'; there are: geometric,"),
+        ({"diversity": {"metrics": ["vendi", "vendi"]}}, "diversity stands twice"),
+        ({"diversity": {"metrics": ["vendi"], "weights": "w.pth"}}, "weights are for features: vgg16"),
         ({"judge": {"models": []}}, "judge.models is empty"),
         ({"pairs": {"p": ["one.onnx"]}}, "pairs.p"),
         ({"pairs": {"../p": ["a", "b"]}}, "pairs.../p"),
@@ -94,7 +97,10 @@ def test_paths_are_relative_to_the_study(project: Path, tmp_path: Path, monkeypa
         ({"judge": {"models": ["none.pt"]}}, "judge.models.0 is none.pt"),
         ({"data": "none.npz"}, "data is none.npz"),
         ({"discriminator": "runs/none"}, "discriminator is runs/none, but there is no"),
-        ({"diversity": {"metrics": ["nope"]}}, "no diversity 'nope'"),
+        (
+            {"diversity": {"metrics": ["vendi"], "features": "vgg16", "weights": "none.pth"}},
+            "diversity.weights is none.pth",
+        ),
         ({"pairs": {"p": ["py:os:system", "models/old.pt"]}}, "may not run code"),
         ({"data": "testbed:data/x.npz"}, "set DIFFGAN_TESTBED"),
     ],
@@ -130,7 +136,8 @@ def test_the_studies_that_ship_fit(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in configs.study_names() if name.endswith("-small")])
 def test_the_small_studies_need_nothing_but_the_test_bed(name: str) -> None:
     plan = parse_study(configs.read_study(name), name)
-    named = [plan.data, *plan.generators.values(), *(model for pair in plan.pairs.values() for model in (pair.a, pair.b))]
+    models = [model for pair in plan.pairs.values() for model in (pair.a, pair.b)]
+    named = [plan.data, *plan.generators.values(), *models]
     assert plan.discriminator is None
     assert all(path.startswith("testbed:") for path in named)
 
