@@ -192,7 +192,7 @@ def test_a_strategy_without_generator_checks_without_one_and_the_files_say_so(mo
         raise AssertionError("a generator is trained")
 
     monkeypatch.setattr("diffgan.preparation.cached_generator", refused)
-    files = {"junit": Path("junit.xml"), "summary": Path("summary.md")}
+    files: dict[str, Any] = {"junit": Path("junit.xml"), "summary": Path("summary.md")}
     made = go("run", judges=[JUDGE], strategy="drfuzz-free", generator=None, save_suite=Path("suite"), **files)
     assert made.summary["check"]["search"]["generator"] is None
     assert outcomes(made, "search")["regressions"] > 0
