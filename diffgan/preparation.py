@@ -80,8 +80,15 @@ def discriminator_of(wanted: Wanted, dataset: Dataset) -> Discriminator | None:
     folder = wanted.discriminator
     if folder is None and wanted.generator is not None and has_discriminator(Path(wanted.generator)):
         folder = Path(wanted.generator)
-    if folder is None:
-        return None
+    return None if folder is None else fitting_discriminator(folder, dataset)
+
+
+def fitting_discriminator(folder: Path, dataset: Dataset) -> Discriminator:
+    """The discriminator of a folder of `gan train`.
+
+    Raises:
+        GeneratorError: the folder holds none, or one of other images.
+    """
     discriminator = load_discriminator(folder)
     if discriminator.spec != dataset.spec:
         raise GeneratorError(

@@ -104,4 +104,4 @@ def _diversities(archive: Archive, opened: Opened, seed: int) -> dict[str, float
     plan = opened.study.diversity
     if plan is None:
         return {}
-    return diversities(archive, plan.metrics, sample=plan.sample, draws=plan.draws, seed=seed)
+    return diversities(archive, plan, opened.extractor, seed=seed)

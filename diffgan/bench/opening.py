@@ -11,16 +11,20 @@ import numpy as np
 
 from diffgan import __version__
 from diffgan.bench.cells import Cell
-from diffgan.bench.study import JudgePlan, PairPlan, Study
+from diffgan.bench.metrics import METRICS
+from diffgan.bench.study import DiversityPlan, JudgePlan, PairPlan, Study
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.errors import GeneratorError
+from diffgan.features.extractors import Extractor
 from diffgan.features.judge import Judge
+from diffgan.features.vgg16 import open_vgg16
 from diffgan.generators.generator import load_generator
 from diffgan.images import image_ids
 from diffgan.models import load_classifier
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known, predict_labels
 from diffgan.models.pairs import load_pair
+from diffgan.preparation import fitting_discriminator
 
 Facts = dict[str, Any]
 
@@ -33,24 +37,30 @@ class Opened:
         study: as it was read.
         data: loaded.
         judge: calibrated on the data; None: triggers are only counted.
+        extractor: of the features that diversities look at; None: they look at pixels, or at nothing.
         definition: what all cells have in common, as rows hold it.
         pairs, generators: fingerprints and options by name, as rows hold them.
+        discriminator: the same of it; None: no strategy of the study asks one.
         initial: of each pair, the disagreements among the data's own images.
     """
 
     study: Study
     data: Dataset
     judge: Judge | None
+    extractor: Extractor | None
     definition: Facts
     pairs: Mapping[str, Facts]
     generators: Mapping[str, Facts]
+    discriminator: Facts | None
     initial: Mapping[str, Facts]
 
     def definition_of(self, cell: Cell) -> Facts:
         """All that a cell's figures depend on, but for the machine."""
         study = self.study
+        asked = {"discriminator": self.discriminator} if study.needs_discriminator(cell.strategy) else {}
         return {
             **self.definition,
+            **asked,
             "pair": self.pairs[cell.pair],
             "generator": None if cell.generator is None else self.generators[cell.generator],
             "strategy": {
@@ -70,6 +80,7 @@ def open_study(study: Study, note: Callable[[str], None] = lambda _: None) -> Op
     note("Opening what the study names …")
     data = load_dataset(study.data)
     judge = None if study.judge is None else _judge(study.judge, data)
+    extractor = None if study.diversity is None else _extractor(study.diversity)
     pairs, initial = {}, {}
     for name, plan in study.pairs.items():
         models = _pair(plan, data)
@@ -81,9 +92,11 @@ def open_study(study: Study, note: Callable[[str], None] = lambda _: None) -> Op
         study=study,
         data=data,
         judge=judge,
-        definition=_shared(study, data, judge),
+        extractor=extractor,
+        definition=_shared(study, data, judge, extractor),
         pairs=pairs,
         generators={name: _generator_facts(path, data) for name, path in study.generators.items()},
+        discriminator=_discriminator_facts(study, data),
         initial=initial,
     )
 
@@ -120,7 +133,30 @@ def _generator_facts(path: str, data: Dataset) -> Facts:
     return {"name": Path(path).name, "fingerprint": generator.fingerprint}
 
 
-def _shared(study: Study, data: Dataset, judge: Judge | None) -> Facts:
+def _discriminator_facts(study: Study, data: Dataset) -> Facts | None:
+    if study.discriminator is None or not any(map(study.needs_discriminator, study.strategies)):
+        return None
+    discriminator = fitting_discriminator(Path(study.discriminator), data)
+    return {"name": discriminator.name, "fingerprint": discriminator.fingerprint}
+
+
+def _extractor(plan: DiversityPlan) -> Extractor | None:
+    if plan.features == "pixels" or not any(METRICS[name].of_features for name in plan.metrics):
+        return None
+    return open_vgg16(None if plan.weights is None else Path(plan.weights))
+
+
+def _diversity_facts(plan: DiversityPlan | None, extractor: Extractor | None) -> Facts | None:
+    """The weights' fingerprint in place of their path."""
+    if plan is None:
+        return None
+    return {
+        **plan.model_dump(mode="json", exclude={"weights"}),
+        "extractor": None if extractor is None else extractor.identity,
+    }
+
+
+def _shared(study: Study, data: Dataset, judge: Judge | None, extractor: Extractor | None) -> Facts:
     judged = None
     if judge is not None and study.judge is not None:
         models = [_model_facts(model) for model in judge.models if isinstance(model, Classifier)]
@@ -131,7 +167,7 @@ def _shared(study: Study, data: Dataset, judge: Judge | None) -> Facts:
         "budget": study.budget.model_dump(mode="json", exclude_none=True),
         "marks": study.marks.model_dump(mode="json"),
         "judge": judged,
-        "diversity": None if study.diversity is None else study.diversity.model_dump(mode="json"),
+        "diversity": _diversity_facts(study.diversity, extractor),
         "batch": study.batch,
     }
 

@@ -176,6 +176,7 @@ def _figures(cell: Cell, opened: Opened, folder: Path, going: Going) -> Row:
         seed=cell.seed,
         batch=study.batch,
         filters=False,
+        discriminator=None if study.discriminator is None else Path(study.discriminator),
         report=False,
     )
     models = load_pair(pair.a, pair.b, spec=opened.data.spec, options=(pair.options_a, pair.options_b))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -22,10 +22,7 @@ from diffgan.bench.places import resolved
 from diffgan.durations import parse_duration
 from diffgan.errors import UsageError
 from diffgan.search.strategies.protocol import DEFAULT_BATCH
-from diffgan.search.strategies.registry import strategy_names
-
-#: Strategies that mutate real images: one cell for each pair and seed serves all generators.
-WITHOUT_GENERATOR = frozenset({"drfuzz", "drfuzz-free", "dflare", "diffchaser"})
+from diffgan.search.strategies.registry import needs_discriminator, needs_generator, strategy_names
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$", max_length=60)]
 Seed = Annotated[int, Field(ge=0, strict=True)]
@@ -51,12 +48,10 @@ class StrategyPlan(_Part):
     Attributes:
         strategy: the registered name; by default that in the study.
         settings: of the strategy.
-        generator: whether it searches a generator; None: all do but those that are known not to.
     """
 
     strategy: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
-    generator: bool | None = None
 
 
 class BudgetPlan(_Part):
@@ -104,11 +99,50 @@ class JudgePlan(_Part):
 
 
 class DiversityPlan(_Part):
-    """Diversities of the triggers: the mean over draws of so many unique triggers."""
+    """Diversities of the triggers: the mean over draws of so many unique triggers.
+
+    Attributes:
+        metrics: names of `METRICS`.
+        sample: triggers of a draw.
+        draws: how many.
+        features: what the metrics that look at features look at: the pixels themselves, or VGG16's, as the paper does.
+        weights: a file with those of VGG16; None: torchvision's, downloaded once.
+        sigma: of the geometric diversity.
+    """
 
     metrics: tuple[str, ...] = Field(min_length=1)
     sample: Count = 1000
     draws: Count = 30
+    features: Literal["pixels", "vgg16"] = "pixels"
+    weights: str | None = None
+    sigma: PositiveFloat = 1.0
+
+    @field_validator("metrics")
+    @classmethod
+    def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name not in METRICS:
+                raise ValueError(f"there is no diversity {name!r}; there are: {', '.join(METRICS)}")
+        if len(set(value)) < len(value):
+            raise ValueError("a diversity stands twice")
+        return value
+
+    @model_validator(mode="after")
+    def _weighs(self) -> DiversityPlan:
+        if self.weights is not None and self.features == "pixels":
+            raise ValueError("weights are for features: vgg16")
+        return self
+
+    def told(self, metric: str) -> str:
+        """A metric's name with what its figures depend on.
+
+        Example:
+            >>> DiversityPlan(metrics=("geometric", "shannon")).told("geometric")
+            'geometric (pixels, σ 1)'
+        """
+        means = METRICS[metric]
+        parts = [self.features] * means.of_features + [f"σ {self.sigma:g}"] * means.takes_sigma
+        return f"{metric} ({', '.join(parts)})" if parts else metric
 
 
 class Study(_Part):
@@ -119,6 +153,7 @@ class Study(_Part):
         title: for people.
         data: what the models are for; also what the judge is calibrated on.
         pairs, generators, strategies: by name.
+        discriminator: a folder of `gan train`, for strategies that ask one.
         seeds: a list, or how many, from 0.
         budget: of each cell.
         marks: where DV is read.
@@ -134,6 +169,7 @@ class Study(_Part):
     data: str
     pairs: dict[Name, PairPlan] = Field(min_length=1)
     generators: dict[Name, str] = Field(default_factory=dict)
+    discriminator: str | None = None
     strategies: dict[Name, StrategyPlan] = Field(min_length=1)
     seeds: tuple[Seed, ...] = Field(min_length=1)
     budget: BudgetPlan
@@ -175,8 +211,20 @@ class Study(_Part):
             raise ValueError(f"the mark of {late[0]:g} s lies beyond the budget of {self.budget.seconds:g} s")
         if self.baseline is not None and self.baseline not in self.strategies:
             raise ValueError(f"the baseline {self.baseline!r} is none of the strategies {', '.join(self.strategies)}")
-        if not self.generators and any(self.needs_generator(name) for name in self.strategies):
-            raise ValueError("there is no generator, but a strategy that searches one; name it under generators")
+        return self
+
+    @model_validator(mode="after")
+    def _has_what_strategies_need(self) -> Study:
+        for name in map(self.registered, self.strategies):
+            if name not in strategy_names():
+                raise ValueError(f"there is no strategy {name!r}; there are: {', '.join(strategy_names())}")
+        for name in self.strategies:
+            if self.needs_generator(name) and not self.generators:
+                raise ValueError(f"there is no generator, but {name} searches one; name it under generators")
+            if self.needs_discriminator(name) and self.discriminator is None:
+                raise ValueError(
+                    f"there is no discriminator, but {name} asks one; name a folder of gan train under discriminator"
+                )
         return self
 
     def registered(self, strategy: str) -> str:
@@ -185,8 +233,11 @@ class Study(_Part):
 
     def needs_generator(self, strategy: str) -> bool:
         """Whether a strategy of the study searches a generator's latents."""
-        said = self.strategies[strategy].generator
-        return self.registered(strategy) not in WITHOUT_GENERATOR if said is None else said
+        return needs_generator(self.registered(strategy))
+
+    def needs_discriminator(self, strategy: str) -> bool:
+        """Whether a strategy of the study asks a discriminator."""
+        return needs_discriminator(self.registered(strategy))
 
 
 def read_study(source: str) -> Study:
@@ -196,7 +247,6 @@ def read_study(source: str) -> Study:
         UsageError: there is none, it does not fit, or something that it names does not exist.
     """
     study = parse_study(configs.read_study(source), source)
-    _check_names(study, source)
     # A study of ours lies within the package: what it names beside the test bed is the caller's.
     base = Path(source).parent if configs.is_file_name(source) else Path()
     return _located(study, source, base)
@@ -231,19 +281,6 @@ def _told(error: ValidationError) -> str:
     return f"{where} = {first['input']!r} does not fit: {reason}." if where else f"{reason}."
 
 
-def _check_names(study: Study, source: str) -> None:
-    known = strategy_names()
-    for name in study.strategies:
-        if study.registered(name) not in known:
-            raise UsageError(
-                f"{source}: there is no strategy {study.registered(name)!r}; there are: {', '.join(known)}."
-            )
-    for metric in study.diversity.metrics if study.diversity else ():
-        if metric not in METRICS:
-            there = ", ".join(METRICS) or "none in this version"
-            raise UsageError(f"{source}: there is no diversity {metric!r}; there are: {there}.")
-
-
 def _located(study: Study, source: str, base: Path) -> Study:
     """The same study, with absolute paths."""
 
@@ -259,5 +296,17 @@ def _located(study: Study, source: str, base: Path) -> Study:
         models = tuple(at(model, f"judge.models.{place}") for place, model in enumerate(judge.models))
         judge = judge.model_copy(update={"models": models})
     generators = {name: at(path, f"generators.{name}") for name, path in study.generators.items()}
-    data = at(study.data, "data", data=True)
-    return study.model_copy(update={"pairs": pairs, "generators": generators, "judge": judge, "data": data})
+    diversity = study.diversity
+    if diversity is not None and diversity.weights is not None:
+        weights = at(diversity.weights, "diversity.weights")
+        diversity = diversity.model_copy(update={"weights": weights})
+    found = {
+        "pairs": pairs,
+        "generators": generators,
+        "judge": judge,
+        "diversity": diversity,
+        "data": at(study.data, "data", data=True),
+    }
+    if study.discriminator is not None:
+        found["discriminator"] = at(study.discriminator, "discriminator")
+    return study.model_copy(update=found)

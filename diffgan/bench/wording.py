@@ -109,10 +109,12 @@ def mark_name(mark: float, by: str) -> str:
     """Where a curve is read.
 
     Example:
-        >>> mark_name(90, "seconds"), mark_name(200_000, "queries")
-        ('1:30 min', '200,000 queries')
+        >>> mark_name(90, "seconds"), mark_name(0.5, "seconds"), mark_name(200_000, "queries")
+        ('1:30 min', '0.5 s', '200,000 queries')
     """
-    return show_duration(mark) if by == "seconds" else f"{mark:,.0f} queries"
+    if by == "seconds":
+        return show_duration(mark) if mark == int(mark) else f"{mark:g} s"
+    return f"{mark:,.0f} queries"
 
 
 def _standings(results: Results, block: Block) -> Table:
@@ -143,12 +145,14 @@ def _marks(by: str, results: Results, block: Block) -> Table:
 
 def _found(study: Study, block: Block) -> Table:
     """What the paper's tables have beside: improvement, variation, who is right, diversity."""
-    metrics = study.diversity.metrics if study.diversity else ()
+    plan = study.diversity
+    metrics = plan.metrics if plan else ()
     head = ["strategy", "triggers", "improvement", "variation"]
     judged = study.judge is not None
     head += ["only A right", "only B right", "both wrong"] if judged else []
     lines = [[*_paper_line(at, judged), *(ranged(at.diversity[name]) for name in metrics)] for at in block.standings]
-    return Table("in the paper's terms (who is right: per 1,000 valid)", [*head, *metrics], lines)
+    heads = [plan.told(name) for name in metrics] if plan else []
+    return Table("in the paper's terms (who is right: per 1,000 valid)", [*head, *heads], lines)
 
 
 def _paper_line(at: Standing, judged: bool) -> list[str]:

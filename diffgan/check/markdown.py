@@ -44,12 +44,14 @@ def _table(result: Result) -> list[str]:
 def _accuracy(result: Result) -> list[str]:
     facts = result.as_json()["data"]
     search = result.search
+    generator = search["generator"]
+    source = f"by {_escaped(search['strategy'])}" if generator is None else f"of {_escaped(generator['name'])}"
     by = f"labelled by {', '.join(map(_escaped, result.judges))}" if result.judges else "labelled by nobody"
     return [
         f"On the labelled data, {100 * facts['accuracy']['old']:.2f} % → {100 * facts['accuracy']['new']:.2f} % are "
         f"right ({facts['test']['name']}, p = {facts['test']['p']:.2g}).",
         "",
-        f"What the search found ({search['evaluations']:,} images of {_escaped(search['generator']['name'])}, seed "
+        f"What the search found ({search['evaluations']:,} images {source}, seed "
         f"{search['seed']}) is {by}. A search looks for trouble: these are counts and examples, no rates.",
     ]
 

@@ -12,11 +12,15 @@ import yaml
 
 from diffgan.archive import Archive
 from diffgan.bench.cells import Cell
-from diffgan.bench.metrics import METRICS
+from diffgan.bench.metrics import METRICS, Metric
 from diffgan.bench.rows import Row
 from diffgan.bench.running import Benched, bench
 from diffgan.bench.study import read_study
 from diffgan.errors import GeneratorError, UsageError
+from diffgan.generators.architecture import Architecture
+from diffgan.generators.artifact import seeded_networks, write_artifact
+from diffgan.generators.card import Card, DataCard
+from diffgan.generators.priors import NormalPrior
 from diffgan.pipeline import run
 from tests.bench.conftest import STUDY
 
@@ -190,10 +194,48 @@ def test_a_diversity_is_measured_on_draws(project: Path, monkeypatch: pytest.Mon
         asked.append(len(images))
         return float(len(asked))
 
-    monkeypatch.setitem(METRICS, "fake", fake)
+    monkeypatch.setitem(METRICS, "fake", Metric(fake))
     row = go(project, strategies=["random"], seeds=1, diversity={"metrics": ["fake"], "sample": 5, "draws": 3}).done[0]
     assert asked == [5, 5, 5]
     assert row["diversity"] == {"fake": 2.0}
+
+
+def gan(folder: Path, side: int = 8) -> Path:
+    """A folder of `gan train` with an untrained discriminator."""
+    architecture = Architecture(latent=5, image=(1, side, side), classes=4, width=4)
+    generator, discriminator = seeded_networks(architecture, seed=0)
+    about = DataCard(name="d", fingerprint="f", images=4, class_names=("0", "1", "2", "3"), held_out=())
+    card = Card(diffgan="0", architecture=architecture, prior=NormalPrior(), data=about, training={})
+    write_artifact(folder, generator=generator, discriminator=discriminator, card=card)
+    return folder
+
+
+def test_drfuzz_asks_the_studys_discriminator_and_its_row_tells_which(project: Path) -> None:
+    gan(project / "gan")
+    made = go(project, strategies=["drfuzz", "drfuzz-free"], baseline="drfuzz", seeds=1, discriminator="gan")
+    asked, free = made.done
+    assert asked["definition"]["discriminator"]["name"] == "gan"
+    assert "discriminator" not in free["definition"]
+    assert str(project) not in json.dumps(asked)
+
+
+def test_a_discriminator_of_other_images_is_told_before_anything_runs(project: Path) -> None:
+    gan(project / "gan", side=16)
+    with pytest.raises(GeneratorError, match="takes images of 1×16×16"):
+        go(project, strategies=["drfuzz"], baseline="drfuzz", discriminator="gan")
+    assert not (project / "out" / "cells.jsonl").exists()
+
+
+def test_no_generator_is_trained_or_opened_for_a_strategy_that_needs_none(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a generator is asked for")
+
+    monkeypatch.setattr("diffgan.preparation.cached_generator", refused)
+    monkeypatch.setattr("diffgan.preparation.load_generator", refused)
+    made = go(project, strategies=["dflare", "drfuzz-free", "diffchaser"], baseline="dflare", seeds=1)
+    assert [(row["status"], row["generator"]) for row in made.rows] == [("done", None)] * 3
 
 
 def test_a_generator_of_other_images_is_told_before_anything_runs(project: Path) -> None:

@@ -10,9 +10,8 @@ import yaml
 
 from diffgan import configs
 from diffgan.bench.cells import cells_of
-from diffgan.bench.study import WITHOUT_GENERATOR, parse_study, read_study
+from diffgan.bench.study import parse_study, read_study
 from diffgan.errors import UsageError
-from diffgan.search.strategies import strategy_names
 from tests.bench.conftest import STUDY
 from tests.bench.rows_by_hand import PLAN, study
 
@@ -34,7 +33,7 @@ def test_one_strategy_takes_part_under_two_names() -> None:
     assert plan.registered("small") == "nsga2"
     assert plan.strategies["small"].settings == {"population": 64}
     assert plan.needs_generator("small")
-    assert not study(strategies={"own": {"strategy": "random", "generator": False}}).needs_generator("own")
+    assert not study(strategies={"few": {"strategy": "dflare", "settings": {"lanes": 8}}}).needs_generator("few")
 
 
 def test_times_are_written_as_people_write_them() -> None:
@@ -57,7 +56,12 @@ def test_times_are_written_as_people_write_them() -> None:
         ({"marks": {"seconds": [60]}}, "60 s lies beyond the budget of 20 s"),
         ({"marks": {"seconds": [20, 10]}}, "have to rise"),
         ({"baseline": "nope"}, "the baseline 'nope' is none of the strategies nsga2, random, dflare"),
-        ({"generators": {}}, "no generator"),
+        ({"generators": {}}, "no generator, but nsga2 searches one"),
+        ({"strategies": {"fuzz": {"strategy": "drfuzz"}}}, "no discriminator, but fuzz asks one; name a folder"),
+        ({"strategies": {"nsga2": {"generator": False}}}, "no key 'generator' in strategies.nsga2"),
+        ({"diversity": {"metrics": ["nope"]}}, "there is no diversity 'nope'; there are: geometric,"),
+        ({"diversity": {"metrics": ["vendi", "vendi"]}}, "diversity stands twice"),
+        ({"diversity": {"metrics": ["vendi"], "weights": "w.pth"}}, "weights are for features: vgg16"),
         ({"judge": {"models": []}}, "judge.models is empty"),
         ({"pairs": {"p": ["one.onnx"]}}, "pairs.p"),
         ({"pairs": {"../p": ["a", "b"]}}, "pairs.../p"),
@@ -92,7 +96,11 @@ def test_paths_are_relative_to_the_study(project: Path, tmp_path: Path, monkeypa
         ({"generators": {"g": "none.pt"}}, "generators.g is none.pt"),
         ({"judge": {"models": ["none.pt"]}}, "judge.models.0 is none.pt"),
         ({"data": "none.npz"}, "data is none.npz"),
-        ({"diversity": {"metrics": ["nope"]}}, "no diversity 'nope'"),
+        ({"discriminator": "runs/none"}, "discriminator is runs/none, but there is no"),
+        (
+            {"diversity": {"metrics": ["vendi"], "features": "vgg16", "weights": "none.pth"}},
+            "diversity.weights is none.pth",
+        ),
         ({"pairs": {"p": ["py:os:system", "models/old.pt"]}}, "may not run code"),
         ({"data": "testbed:data/x.npz"}, "set DIFFGAN_TESTBED"),
     ],
@@ -121,9 +129,17 @@ def test_an_unknown_study_names_those_that_there_are() -> None:
 @pytest.mark.parametrize("name", configs.study_names())
 def test_the_studies_that_ship_fit(name: str) -> None:
     plan = parse_study(configs.read_study(name), name)
-    assert {plan.registered(strategy) for strategy in plan.strategies} <= {*strategy_names(), *WITHOUT_GENERATOR}
     assert plan.title
     assert len(plan.marks.seconds) >= 2
+
+
+@pytest.mark.parametrize("name", [name for name in configs.study_names() if name.endswith("-small")])
+def test_the_small_studies_need_nothing_but_the_test_bed(name: str) -> None:
+    plan = parse_study(configs.read_study(name), name)
+    models = [model for pair in plan.pairs.values() for model in (pair.a, pair.b)]
+    named = [plan.data, *plan.generators.values(), *models]
+    assert plan.discriminator is None
+    assert all(path.startswith("testbed:") for path in named)
 
 
 def test_every_question_of_the_paper_has_a_study_in_two_sizes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ OLD, NEW, JUDGE = "models/old.pt", "models/new.pt", "models/judge.pt"
 def go(out: str, old: str = OLD, new: str = NEW, *, seed: int = 0, evaluations: int = 2000, **asked: Any) -> Checked:
     wanted = Wanted(
         data=asked.pop("data", "data/test.npz"),
-        generator="models/generator.pt",
+        generator=asked.pop("generator", "models/generator.pt"),
         strategy=asked.pop("strategy", "random"),
         filters=asked.pop("filters", False),
         resume=asked.pop("resume", False),
@@ -185,6 +186,25 @@ def test_names_from_files_stay_text() -> None:
     text = as_markdown(made.result)
     assert "<b>" not in text
     assert "](javascript" not in text
+
+
+@pytest.mark.usefixtures("project")
+def test_a_strategy_without_generator_checks_without_one_and_the_files_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a generator is trained")
+
+    monkeypatch.setattr("diffgan.preparation.cached_generator", refused)
+    files: dict[str, Any] = {"junit": Path("junit.xml"), "summary": Path("summary.md")}
+    made = go("run", judges=[JUDGE], strategy="drfuzz-free", generator=None, save_suite=Path("suite"), **files)
+    assert made.summary["check"]["search"]["generator"] is None
+    assert outcomes(made, "search")["regressions"] > 0
+    text = Path("junit.xml").read_text(encoding="utf-8")
+    assert faults(text) == []
+    properties = {each.get("name"): each.get("value") for each in ElementTree.fromstring(text).iter("property")}
+    assert properties["generator"] == "none"
+    assert "images by drfuzz\\-free, seed 0" in Path("summary.md").read_text(encoding="utf-8")
+    again = go("again", strategy="dflare", generator=None, suites=[Path("suite")])
+    assert again.summary["check"]["suites"][0]["failing"] > 0
 
 
 @pytest.mark.usefixtures("project")
