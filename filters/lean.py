@@ -14,6 +14,8 @@ from diffgan.images import ByteImages
 
 #: Classifiers; images that each sees in training, at least; and how often it sees large data.
 MEMBERS, FEWEST_SEEN, TIMES = 2, 57_600, 8
+#: Images that they are shown at a time.
+BLOCK = 128
 #: Set apart from the seeds of the filters' own classifiers, which judge afterwards what these let pass.
 _SEED = 1_000_003
 
@@ -36,7 +38,10 @@ def lean_recogniser(
     threshold = RecognisableFilter.calibrated(recogniser).threshold
 
     def recognises(images: ByteImages) -> NDArray[np.bool_]:
-        sure: NDArray[np.bool_] = recogniser.confidence(images) >= threshold
-        return sure
+        # Always as many at a time: torch compiles a network anew for each number of images that it has not had yet.
+        count = len(images)
+        padded = np.concatenate([images, np.zeros((-count % BLOCK, *images.shape[1:]), dtype=np.uint8)])
+        sure = [recogniser.confidence(padded[start : start + BLOCK]) for start in range(0, count, BLOCK)]
+        return np.concatenate([np.empty(0), *sure])[:count] >= threshold
 
     return recognises
