@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from diffgan.images import ByteImages, to_floats
 
@@ -114,6 +115,20 @@ class Network(nn.Module):
         """N x 96 for N x C x H x W in [0, 1]."""
         seen: Tensor = functional.relu(self.last(self.body(2 * images - 1)))
         return seen
+
+    def folded(self) -> nn.Sequential:
+        """The same network, up to rounding, and faster: no normalisation of its own, a pixel's channels side by side.
+
+        It takes what `forward` takes, scaled to [-1, 1].
+        """
+        folded = list[nn.Module]()
+        for layer in self.body:
+            if isinstance(layer, nn.BatchNorm2d) and isinstance(folded[-1], nn.Conv2d):
+                folded[-1] = fuse_conv_bn_eval(folded[-1], layer)
+            else:
+                folded.append(layer)
+        whole = nn.Sequential(*folded, self.last, nn.ReLU(), self.decision).eval()
+        return whole.to(memory_format=torch.channels_last)
 
     def forward(self, images: Tensor) -> Tensor:
         """Logits."""

@@ -48,7 +48,8 @@ def distinct_images(count: int) -> ByteImages:
 
 def taken(chosen: Finds, given: Population, images: ByteImages | None = None) -> Finds:
     shown = distinct_images(len(given)) if images is None else images
-    chosen.add(given, shown, weights=WEIGHTS, rng=np.random.default_rng(0))
+    rows = chosen.admitted(shown, given.cell)
+    chosen.add(given.take(rows), weights=WEIGHTS, rng=np.random.default_rng(0))
     return chosen
 
 
@@ -90,12 +91,13 @@ def test_the_most_used_make_room_and_stay_remembered() -> None:
     made = finds(most=30, novelty=Novelty(0.001))
     images = distinct_images(31)
     taken(made, candidates(*[0] * 30), images[:30])
-    made.members = replace(made.members, matings=np.arange(30))
+    made.members = replace(made.members, matings=np.arange(30)[::-1].copy())
     taken(made, candidates(0), images[30:])
-    assert len(made) == 1  # a cut takes many at a time, but leaves one
+    # 31 are cut to 30 less a quarter: the 22 who were parents least often stay, and the new one.
+    assert made.members.evaluation.tolist() == [*range(8, 30), 0]
     assert made.distinct == 31
     taken(made, candidates(*[0] * 30), images[:30])
-    assert len(made) == 1
+    assert len(made) == 23
 
 
 def test_state_brings_all_back() -> None:

@@ -182,15 +182,17 @@ def test_who_was_a_parent_often_enough_makes_room() -> None:
     assert (strategy.state()["parents/matings"] == 0).all()
 
 
-def test_survivors_are_scored_against_the_clusters_of_now() -> None:
+@pytest.mark.parametrize(("finds", "who"), [(0, "parents/{}"), (1000, "finds/members/{}/0")])
+def test_survivors_are_scored_against_the_clusters_of_now(finds: int, who: str) -> None:
     generator, refits = small_generator(classes=4), FirstImages()
-    settings = Nsga2Settings(population=32, diversity=DiversitySettings(first=10, patience=0))
+    settings = Nsga2Settings(population=32, finds=finds, diversity=DiversitySettings(first=10, patience=0))
     strategy = Nsga2(small_setup(generator=generator), settings, refits=refits)
     SmallSearch(strategy).rounds(5)
     state = strategy.state()
     assert strategy.facts()["clusters"] == 3
-    images = generator.images(state["parents/points"], state["parents/classes"])
-    assert np.array_equal(state["parents/diversity"], Nearest(refits.adopted).distances(images))
+    images = generator.images(state[who.format("points")], state[who.format("classes")])
+    assert len(images)
+    assert np.array_equal(state[who.format("diversity")], Nearest(refits.adopted).distances(images))
 
 
 def test_classes_come_from_a_parent() -> None:

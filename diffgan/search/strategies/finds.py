@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 #: Which images look valid.
 Recognises = Callable[[ByteImages], NDArray[np.bool_]]
 
-#: Where there are too many, so many at a time make room.
-_CUT = 1024
+#: Where there are too many, this part of them makes room at a time.
+_CUT = 4
 #: Rows of a part of the state: a checkpoint writes a part anew only where it has changed.
 _PART = 1024
 _MEMBERS, _NOVELTY = "members/", "novelty/"
@@ -55,23 +55,27 @@ class Finds:
         """How many are remembered, parents or not."""
         return len(self._novelty)
 
-    def add(self, candidates: Population, images: ByteImages, *, weights: Floats, rng: np.random.Generator) -> None:
-        """Takes those in that look valid and are distinct.
-
-        Args:
-            candidates: new triggers.
-            images: theirs.
-            weights: of the objectives divergence and diversity.
-            rng: decides where it is even who makes room.
-        """
-        if not len(candidates):
-            return
-        rows = np.arange(len(candidates))
+    def admitted(self, images: ByteImages, cells: Ints) -> Ints:
+        """The rows of new triggers that look valid and are distinct; they are remembered."""
+        rows = np.arange(len(images))
+        if not len(images):
+            return rows
         if self._recognises is not None:
             rows = np.flatnonzero(self._recognises(images))
         self.recognised += len(rows)
-        rows = rows[self._novelty.admit(thumbnails(images[rows]), candidates.cell[rows])]
-        self.members = self.members.joined(candidates.take(rows))
+        if not len(rows):
+            return rows
+        return rows[self._novelty.admit(thumbnails(images[rows]), cells[rows])]
+
+    def add(self, admitted: Population, *, weights: Floats, rng: np.random.Generator) -> None:
+        """Takes in what was admitted.
+
+        Args:
+            admitted: in the order in which they were found.
+            weights: of the objectives divergence and diversity.
+            rng: decides where it is even who makes room.
+        """
+        self.members = self.members.joined(admitted)
         if len(self) > self._most:
             self._make_room(weights, rng)
 
@@ -144,4 +148,4 @@ class Finds:
         ranks = front_ranks(objectives)
         order = best_first(ranks, crowding_distances(objectives, ranks), rng)
         order = order[np.argsort(self.members.matings[order], kind="stable")]
-        self.members = self.members.take(np.sort(order[: max(1, self._most - _CUT)]))
+        self.members = self.members.take(np.sort(order[: self._most - self._most // _CUT]))

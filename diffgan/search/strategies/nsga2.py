@@ -16,11 +16,12 @@ from diffgan.search.refits import Refits
 from diffgan.search.strategies.breeding import Brood, Genome, breed, fresh
 from diffgan.search.strategies.finds import Finds
 from diffgan.search.strategies.nsga2_settings import SMALLEST, Nsga2Settings
-from diffgan.search.strategies.population import NO_CELL, Population, fingerprints, first_of_each
+from diffgan.search.strategies.population import NO_CELL, Population, first_of_each
 from diffgan.search.strategies.protocol import Batch, State, StrategySetup
 from diffgan.search.strategies.randomness import pack_generator, seeded, unpack_generator
 from diffgan.search.strategies.settings import read_strategy_settings
 from diffgan.search.strategies.survival import best_first, crowding_distances, front_ranks, tournament
+from diffgan.search.strategies.told import Told
 from diffgan.search.thumbnails import usual_distance
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Nsga2:
         self._evaluations, self._generation, self._dropped = 0, 0, 0
         #: Whether clusters have changed since the diversities of the population were measured.
         self._stale = False
+        #: Images of this generation that it was told of, and whether the finds have all of its children.
+        self._told, self._finds_lead = 0, False
         self._asked: tuple[Brood, Batch] | None = None
 
     def warm_up(self) -> None:
@@ -116,31 +119,31 @@ class Nsga2:
         if self._has_cells:
             cells[divergences.triggers] = cells_of(outputs_a[divergences.triggers], outputs_b[divergences.triggers])
             self._collapse.observe(cells[is_new])
-        told = Population(
-            points=brood.points,
-            classes=brood.classes,
-            divergence=divergences.amount,
-            diversity=self._scores(batch.images),
-            cell=cells,
-            evaluation=np.arange(self._evaluations, self._evaluations + len(batch), dtype=np.int64),
-            matings=np.zeros(len(batch), dtype=np.int64),
-            fingerprint=fingerprints(batch.images),
-            known=divergences.triggers & ~is_new,
-        )
+        numbers = np.arange(self._evaluations, self._evaluations + len(batch), dtype=np.int64)
+        told = Told(brood, divergences, cells, numbers, known=divergences.triggers & ~is_new)
         self._evaluations += len(batch)
-        if self._finds is not None:
-            least = -np.inf if self._settings.least is None else self._settings.least
-            new = np.flatnonzero(is_new & (divergences.amount >= least))
-            with self._stopwatch.measure("diversity"):
-                self._finds.add(told.take(new), batch.images[new], weights=self._weights, rng=self._rng)
+        self._take_in(told, batch.images, is_new)
         self._advance(batch.images[is_new])
-        self._children = self._children.joined(told) if len(self._children) else told
-        if len(self._children) >= self._generation_size:
+        self._told += len(batch)
+        if not self._finds_lead:
+            whole = told.population(np.arange(len(batch)), batch.images, self._scores)
+            self._children = self._children.joined(whole) if len(self._children) else whole
+        if self._told >= self._generation_size:
             self._end_generation()
+
+    def _take_in(self, told: Told, images: ByteImages, is_new: NDArray[np.bool_]) -> None:
+        if self._finds is None:
+            return
+        least = -np.inf if self._settings.least is None else self._settings.least
+        new = np.flatnonzero(is_new & (told.divergences.amount >= least))
+        with self._stopwatch.measure("diversity"):
+            rows = new[self._finds.admitted(images[new], told.cells[new])]
+        if len(rows):
+            self._finds.add(told.population(rows, images[rows], self._scores), weights=self._weights, rng=self._rng)
 
     def state(self) -> State:
         """Population, random generator, counters, clusters."""
-        counters = [self._evaluations, self._generation, self._dropped, self._stale]
+        counters = [self._evaluations, self._generation, self._dropped, self._stale, self._told, self._finds_lead]
         diversity = {} if self._diversity is None else self._diversity.state()
         return {
             "rng": pack_generator(self._rng),
@@ -157,8 +160,8 @@ class Nsga2:
         """Goes on from there."""
         self._asked = None
         unpack_generator(self._rng, state["rng"])
-        self._evaluations, self._generation, self._dropped, stale = state["counters"].tolist()
-        self._stale = bool(stale)
+        self._evaluations, self._generation, self._dropped, stale, self._told, lead = state["counters"].tolist()
+        self._stale, self._finds_lead = bool(stale), bool(lead)
         self._crowding = state["crowding"]
         self._parents = Population.from_state(state, "parents/")
         self._children = Population.from_state(state, "children/")
@@ -190,7 +193,7 @@ class Nsga2:
         return self._settings.children if self._generation else self._settings.population
 
     def _next_brood(self) -> Brood:
-        count = min(self._batch_size, self._generation_size - len(self._children))
+        count = min(self._batch_size, self._generation_size - self._told)
         new = count if not self._generation else round(self._settings.fresh * count)
         drawn = fresh(new, self._genome, self._rng)
         if new == count:
@@ -254,11 +257,12 @@ class Nsga2:
     def _end_generation(self) -> None:
         if self._stale and self._finds is not None:
             self._finds.rescored(self._diversities)
-        if self._led(self._settings.children) < self._settings.children:
+        if not self._finds_lead:
             self._survive()
-        # Else the finds have all the children, and nobody asks who of the population survives.
-        self._stale = False
-        self._children = Population.empty(self._genome.genes)
+            self._children = Population.empty(self._genome.genes)
+        # The population rests where the finds have all children of a generation: nobody asks who of it survives.
+        rested, self._finds_lead = self._finds_lead, self._led(self._settings.children) == self._settings.children
+        self._stale, self._told = rested and not self._finds_lead, 0
         self._generation += 1
 
     def _survive(self) -> None:
