@@ -47,9 +47,9 @@ class DiversitySettings:
 
     mode: Mode = "bounded"
     stand_ins: int = 100
-    sample: int = 2000
-    first: int = 100
-    growth: float = 2.0
+    sample: int = 1000
+    first: int = 500
+    growth: float = 4.0
     patience: int = 20
     clusters: ClusterSettings | None = None
 

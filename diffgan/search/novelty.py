@@ -45,14 +45,16 @@ class Novelty:
             return admitted
         unit = directions(small)
         rows = small.reshape(len(small), -1)
+        order = np.argsort(cells, kind="stable")
+        present, starts = np.unique(cells[order], return_index=True)
         with self._numpy.limit(limits=1):
-            for cell in np.unique(cells).tolist():
-                places = np.flatnonzero(cells == cell)
+            for cell, places in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
                 if cell not in self._cells:
                     self._cells[cell] = _Cell(rows.shape[1])
                 chosen = places[self._cells[cell].distinct(unit[places], self._most_alike)]
-                self._cells[cell].add(rows[chosen], unit[chosen])
-                admitted[chosen] = True
+                if len(chosen):
+                    self._cells[cell].add(rows[chosen], unit[chosen])
+                    admitted[chosen] = True
         self._count += int(admitted.sum())
         while self._count > self._most:
             self._count -= max(self._cells.values(), key=len).forget()
@@ -100,6 +102,8 @@ class _Cell:
         if self._count:
             free = (unit @ self._unit[: self._count].T).max(axis=1) < most_alike
         places = np.flatnonzero(free)
+        if len(places) < 2:
+            return places
         near = unit[places] @ unit[places].T >= most_alike
         alive = np.ones(len(places), dtype=np.bool_)
         for place in range(len(places)):
