@@ -33,10 +33,10 @@ class Novelty:
         self._most_alike = np.float32(1 - distance)
         self._most = most
         self._cells: dict[int, _Cell] = {}
-        self._count = 0
+        self._log = _Log()
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._log)
 
     def admit(self, small: ByteImages, cells: Ints) -> NDArray[np.bool_]:
         """Which of N thumbnails are distinct from those before them, also among the N; they are remembered."""
@@ -53,48 +53,82 @@ class Novelty:
                     self._cells[cell] = _Cell(rows.shape[1])
                 chosen = places[self._cells[cell].distinct(unit[places], self._most_alike)]
                 if len(chosen):
-                    self._cells[cell].add(rows[chosen], unit[chosen])
+                    self._cells[cell].add(unit[chosen])
                     admitted[chosen] = True
-        self._count += int(admitted.sum())
-        while self._count > self._most:
-            self._count -= max(self._cells.values(), key=len).forget()
+        self._log.add(rows[admitted], cells[admitted])
+        while len(self._log) > self._most:
+            fullest = max(self._cells, key=lambda cell: len(self._cells[cell]))
+            self._log = self._log.without_first(self._cells[fullest].forget(), fullest)
         return admitted
 
     def state(self) -> State:
         """What is remembered, in parts."""
-        parts: State = {"cells": np.array(list(self._cells), dtype=np.int64)}
-        for cell, remembered in self._cells.items():
-            for start in range(0, len(remembered), _PART):
-                parts[f"{cell}/{start}"] = remembered.rows[start : start + _PART]
-        return parts
+        return self._log.parts()
 
     def restore(self, state: State) -> None:
         """Goes on where `state` was taken."""
-        self._cells, self._count = {}, 0
-        for cell in state["cells"].tolist():
-            starts = sorted(int(name.partition("/")[2]) for name in state if name.startswith(f"{cell}/"))
-            rows = [state[f"{cell}/{start}"] for start in starts]
-            self._cells[cell] = _Cell(rows[0].shape[1] if rows else 0)
-            for part in rows:
-                self._cells[cell].add(part, directions(part))
-                self._count += len(part)
+        self._cells, self._log = {}, _Log()
+        for place in range(len(state) // 2):
+            rows, cells = state[f"rows/{place}"], state[f"cells/{place}"]
+            unit = directions(rows)
+            for cell in np.unique(cells).tolist():
+                chosen = cells == cell
+                self._cells.setdefault(cell, _Cell(rows.shape[1])).add(unit[chosen])
+            self._log.add(rows, cells)
+
+
+class _Log:
+    """All that is remembered, in the order in which it came, in parts: all but the last one never change."""
+
+    def __init__(self) -> None:
+        self._full: list[tuple[NDArray[np.uint8], Ints]] = []
+        self._rows: list[NDArray[np.uint8]] = []
+        self._cells: list[Ints] = []
+        self._open = 0
+
+    def __len__(self) -> int:
+        return len(self._full) * _PART + self._open
+
+    def add(self, rows: NDArray[np.uint8], cells: Ints) -> None:
+        """Appends them."""
+        while len(rows):
+            room = _PART - self._open
+            self._rows.append(rows[:room])
+            self._cells.append(cells[:room])
+            self._open += len(rows[:room])
+            rows, cells = rows[room:], cells[room:]
+            if self._open == _PART:
+                self._full.append((np.concatenate(self._rows), np.concatenate(self._cells)))
+                self._rows, self._cells, self._open = [], [], 0
+
+    def parts(self) -> State:
+        """Two arrays a part."""
+        whole = list(self._full)
+        if self._open:
+            whole.append((np.concatenate(self._rows), np.concatenate(self._cells)))
+        rows: State = {f"rows/{place}": part[0] for place, part in enumerate(whole)}
+        return rows | {f"cells/{place}": part[1] for place, part in enumerate(whole)}
+
+    def without_first(self, count: int, cell: int) -> _Log:
+        """The same without the first so many of a cell."""
+        shorter = _Log()
+        for rows, cells in [*self._full, *zip(self._rows, self._cells, strict=True)]:
+            of_cell = cells == cell
+            dropped = of_cell & (np.cumsum(of_cell) <= count)
+            count -= int(dropped.sum())
+            shorter.add(rows[~dropped], cells[~dropped])
+        return shorter
 
 
 class _Cell:
-    """The thumbnails of one cell, as bytes and as vectors of length 1, in arrays that have room to grow."""
+    """The thumbnails of one cell as vectors of length 1, in an array that has room to grow."""
 
     def __init__(self, size: int) -> None:
         self._count = 0
-        self._rows = np.empty((0, size), dtype=np.uint8)
         self._unit = np.empty((0, size + 1), dtype=np.float32)
 
     def __len__(self) -> int:
         return self._count
-
-    @property
-    def rows(self) -> NDArray[np.uint8]:
-        """The thumbnails, a row each."""
-        return self._rows[: self._count]
 
     def distinct(self, unit: Float32s, most_alike: np.float32) -> Ints:
         """The places of those that are less alike to each one here, and to each one chosen before."""
@@ -111,16 +145,14 @@ class _Cell:
                 alive[place + 1 :] &= ~near[place, place + 1 :]
         return places[alive]
 
-    def add(self, rows: NDArray[np.uint8], unit: Float32s) -> None:
+    def add(self, unit: Float32s) -> None:
         """Appends them."""
-        wanted = self._count + len(rows)
-        if wanted > len(self._rows):
-            room = max(wanted, 2 * len(self._rows), 16)
-            self._rows = np.concatenate([self.rows, np.empty((room - self._count, rows.shape[1]), dtype=np.uint8)])
+        wanted = self._count + len(unit)
+        if wanted > len(self._unit):
+            room = max(wanted, 2 * len(self._unit), 16)
             self._unit = np.concatenate(
                 [self._unit[: self._count], np.empty((room - self._count, unit.shape[1]), dtype=np.float32)]
             )
-        self._rows[self._count : wanted] = rows
         self._unit[self._count : wanted] = unit
         self._count = wanted
 
@@ -128,7 +160,6 @@ class _Cell:
         """Drops the older half; says how many that were."""
         gone = (self._count + 1) // 2
         kept = self._count - gone
-        self._rows = self._rows[gone : self._count].copy()
         self._unit = self._unit[gone : self._count].copy()
         self._count = kept
         return gone

@@ -47,7 +47,7 @@ def test_the_second_look_is_only_spared_where_it_changes_nothing(recognises: Lea
 
 
 def test_folding_changes_no_answer_by_more_than_rounding(data: Dataset) -> None:
-    trained = train_recogniser(data, members=2, fewest_seen=640, times=1, lean=True, seed=5)
+    trained = train_recogniser(data, members=2, fewest_seen=12_800, times=1, lean=True, seed=5)
     folded = LeanRecogniser(trained).confidence(data.images)
     assert folded == pytest.approx(greatest(trained.probabilities(data.images)), abs=1e-5)
 

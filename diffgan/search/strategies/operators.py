@@ -37,11 +37,12 @@ def crossed(
         eta: the distribution index; the greater, the nearer to the parents.
     """
     pairs, genes = first.shape
-    crosses = rng.random((pairs, genes), dtype=np.float32) < np.float32(gene_rate)
-    crosses &= rng.random((pairs, 1)) < rate
-    crosses &= np.abs(first - second) > _TOO_CLOSE * np.float32(bounds[1] - bounds[0])
+    rows = np.flatnonzero(rng.random(pairs) < rate)
+    crosses = rng.random((len(rows), genes), dtype=np.float32) < np.float32(gene_rate)
+    crosses &= np.abs(first[rows] - second[rows]) > _TOO_CLOSE * np.float32(bounds[1] - bounds[0])
     children = first.copy(), second.copy()
-    places = np.flatnonzero(crosses)
+    pair, gene = np.nonzero(crosses)
+    places = rows[pair] * genes + gene
     one, other = first.ravel()[places], second.ravel()[places]
     low, high = _spread(np.minimum(one, other), np.maximum(one, other), rng, bounds=bounds, eta=eta)
     swapped = rng.random(len(places), dtype=np.float32) < np.float32(0.5)
