@@ -121,6 +121,7 @@ def show(made: Comparison) -> None:
         "searched": f"{summary['evaluations']:,} images in {show_duration(summary['seconds'])} "
         f"({summary['evaluations_per_second']:,.0f}/s), {summary['strategy']}, seed {summary['seed']}",
         "triggers": f"{summary['triggers']:,}, {summary['unique']:,} of them unique",
+        "finds": finds_of(summary["search"]),
         "kinds": f"{len(cells):,} (label of A, label of B)",
         "crowding": crowding_of(summary["search"]),
         "time": ", ".join(f"{name} {share:.0%}" for name, share in summary["time_share"].items() if share >= 0.005),
@@ -146,6 +147,11 @@ def show(made: Comparison) -> None:
         show_stages(made.filtered.stages, made.filtered.triggers)
     if made.report is not None:
         print_note(f"Open the report in a browser: {made.report}")
+
+
+def finds_of(facts: dict[str, Any]) -> str:
+    """What a search takes for its result; empty where its strategy does not say."""
+    return f"{facts['finds']:,} that are distinct and look valid to the search" if "finds" in facts else ""
 
 
 def crowding_of(facts: dict[str, Any]) -> str:

@@ -103,9 +103,10 @@ def _plain() -> Callable[[Moment], None]:
 
 def _line(moment: Moment) -> str:
     spent = moment.spent
+    finds = f"{moment.facts['finds']:,} finds, " if "finds" in moment.facts else ""
     return (
         f"{spent.evaluations:,} images ({spent.evaluations / max(spent.seconds, 1e-9):,.0f}/s), {spent.triggers:,} "
-        f"triggers, {spent.unique:,} unique, {len(moment.disagreement)} kinds, {_left(moment)}"
+        f"triggers, {spent.unique:,} unique, {finds}{len(moment.disagreement)} kinds, {_left(moment)}"
     )
 
 

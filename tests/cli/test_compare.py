@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from diffgan.cli.compare import finds_of
 from diffgan.datasets import load_dataset
 from diffgan.demo import train_classifiers, write_best
 from diffgan.gan_training.settings import TrainingSettings
@@ -101,3 +102,13 @@ def test_a_folder_in_use_is_left_alone(pair: list[str], tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_finds_are_told_where_a_strategy_has_some(pair: list[str], tmp_path: Path) -> None:
+    limits = ["--evaluations", 4000, "--no-filters", "--no-report"]
+    done = run("compare", *pair, *limits, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    finds = json.loads((tmp_path / "run" / "summary.json").read_text())["search"]["finds"]
+    assert finds > 0
+    assert f"{finds:,} that are distinct and look valid to the search" in done.stdout
+    assert finds_of({}) == ""
