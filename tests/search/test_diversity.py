@@ -27,7 +27,7 @@ from diffgan.search.sample import Positions, Sample
 from diffgan.stats import cosine_distances
 
 CLUSTERS = ClusterSettings(epochs=20)
-QUICK = DiversitySettings(stand_ins=10, sample=120, first=60, patience=2, clusters=CLUSTERS)
+QUICK = DiversitySettings(stand_ins=10, sample=120, first=60, growth=2, patience=2, clusters=CLUSTERS)
 
 
 def groups(count: int, each: int, seed: int = 0) -> ByteImages:
