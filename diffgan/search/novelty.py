@@ -57,7 +57,8 @@ class Novelty:
                     admitted[chosen] = True
         self._log.add(rows[admitted], cells[admitted])
         while len(self._log) > self._most:
-            fullest = max(self._cells, key=lambda cell: len(self._cells[cell]))
+            # Of equally full ones the greatest number, since the order of cells is another after `restore`.
+            fullest = max(self._cells, key=lambda cell: (len(self._cells[cell]), cell))
             self._log = self._log.without_first(self._cells[fullest].forget(), fullest)
         return admitted
 

@@ -92,3 +92,17 @@ def test_how_far_real_images_are_apart_is_a_median() -> None:
     # Nearest neighbours: 0 between the two alike, 1 for each at a right angle.
     real = images([RIGHT_ANGLES[0], RIGHT_ANGLES[0], RIGHT_ANGLES[1], RIGHT_ANGLES[2], [0, 0, 0, 0, 0, 0]])
     assert usual_distance(real, seed=0) == pytest.approx(1)
+
+
+def test_of_equally_full_cells_the_same_one_forgets_after_state_came_back() -> None:
+    whole = Novelty(0.1, most=3)
+    whole.admit(images(RIGHT_ANGLES[:1]), cells(2))
+    whole.admit(images(RIGHT_ANGLES[:1]), cells(1))
+    resumed = Novelty(0.1, most=3)
+    resumed.restore(whole.state())
+    for novelty in (whole, resumed):
+        novelty.admit(images(RIGHT_ANGLES[1:2]), cells(1))
+        novelty.admit(images(RIGHT_ANGLES[1:2]), cells(2))
+    assert {name: rows.tolist() for name, rows in whole.state().items()} == {
+        name: rows.tolist() for name, rows in resumed.state().items()
+    }
