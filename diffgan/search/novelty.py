@@ -10,7 +10,7 @@ from diffgan.search.strategies.protocol import State
 from diffgan.stats.distances import Float32s, directions
 
 #: Distinct triggers remembered; where there are more, the fullest cell forgets the older half of its own.
-MOST = 65_536
+MOST = 32_768
 #: Rows of a part of the state: a checkpoint writes a part anew only where it has changed.
 _PART = 1024
 

@@ -9,7 +9,7 @@ from diffgan.images import ByteImages
 from diffgan.stats import median_nearest_distance
 
 #: The most pixels along a side.
-SIDE = 14
+SIDE = 7
 #: Pixels of a block whose sum needs no more than 16 bits.
 _FEW = 64
 #: Images looked at, at most, for how far apart real ones are.
@@ -17,10 +17,10 @@ _SAMPLE = 10_000
 
 
 def thumbnails(images: ByteImages) -> ByteImages:
-    """Means of blocks: N x H x W x C to N x h x w x C with h and w up to 14.
+    """Means of blocks: N x H x W x C to N x h x w x C with h and w up to 7.
 
     Example:
-        >>> thumbnails(np.arange(4, dtype=np.uint8).reshape(1, 2, 2, 1).repeat(14, 1).repeat(14, 2))[0, ::7, ::7, 0]
+        >>> thumbnails(np.arange(4, dtype=np.uint8).reshape(1, 2, 2, 1).repeat(7, 1).repeat(7, 2))[0, ::4, ::4, 0]
         array([[0, 1],
                [2, 3]], dtype=uint8)
     """

@@ -81,9 +81,9 @@ def test_no_cell_has_more_than_its_share_of_the_matings() -> None:
     made = taken(finds(cell_share=0.25, most=200), candidates(*[0] * 90, *[1] * 4, *[2] * 3, *[3] * 3, 4, 5, 6, 7))
     winners, mates = made.parents(4000, weights=WEIGHTS, rng=np.random.default_rng(0))
     cells = made.members.cell
-    # By sizes, it would have 0.865. What is left goes to the others by theirs: 4 of 14 would be 0.214 of 0.75.
+    # By the roots of their sizes, the first would have 0.5. What is left goes to the others by theirs: 2 of 2 + 3.46 + 4.
     assert (cells[winners] == 0).mean() == pytest.approx(0.25, abs=0.03)
-    assert (cells[winners] == 1).mean() == pytest.approx(0.75 * 4 / 14, abs=0.03)
+    assert (cells[winners] == 1).mean() == pytest.approx(0.75 * 2 / (2 + 2 * 3**0.5 + 4), abs=0.02)
     assert (cells[winners] == cells[mates]).all()
 
 

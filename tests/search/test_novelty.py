@@ -24,19 +24,19 @@ def cells(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 def test_a_thumbnail_holds_the_rounded_means_of_blocks() -> None:
     image = np.zeros((1, 28, 28, 1), dtype=np.uint8)
-    image[0, 0, 0], image[0, 0, 1], image[0, 2:4, 4:6] = 3, 4, 200
+    image[0, 0, 0], image[0, 3, 3], image[0, 4:8, 8:12] = 20, 24, 200
     small = thumbnails(image)
     assert small.shape == (1, SIDE, SIDE, 1)
-    assert small[0, 0, 0, 0] == 2  # 7 / 4, rounded
+    assert small[0, 0, 0, 0] == 3  # 44 / 16, rounded
     assert small[0, 1, 2, 0] == 200
-    assert int(small.sum()) == 202
+    assert int(small.sum()) == 203
 
 
 def test_blocks_of_unequal_size_are_means_too_and_small_images_stay() -> None:
     flat = np.full((2, 32, 29, 3), 77, dtype=np.uint8)
     assert (thumbnails(flat) == 77).all()
     assert thumbnails(flat).shape == (2, SIDE, SIDE, 3)
-    digits = np.arange(64, dtype=np.uint8).reshape(1, 8, 8, 1)
+    digits = np.arange(49, dtype=np.uint8).reshape(1, 7, 7, 1)
     assert (thumbnails(digits) == digits).all()
 
 

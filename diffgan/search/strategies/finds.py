@@ -82,7 +82,7 @@ class Finds:
     def parents(self, count: int, *, weights: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Rows of parents, and of a mate for each from the same cell; each has been a parent once more.
 
-        A cell is drawn by its size, and of two of its members the one that was a parent less often wins, else the one
+        A cell is drawn by the root of its size, and of two of its members the one that was a parent less often wins, else the one
         that dominates, else the lot.
         """
         order = np.argsort(self.members.cell, kind="stable")
@@ -122,9 +122,9 @@ class Finds:
         self._novelty.restore(own)
 
     def _shares(self, sizes: Ints) -> Floats:
-        """Each cell's chance: by its size, but none above the most that is allowed, or a half more than is even."""
+        """Each cell's chance: by the root of its size, but none above the most allowed, or a half more than is even."""
         most = min(1.0, max(self._cell_share, 1.5 / len(sizes)))
-        shares: Floats = sizes / sizes.sum()
+        shares: Floats = np.sqrt(sizes) / np.sqrt(sizes).sum()
         full = np.zeros(len(sizes), dtype=np.bool_)
         while (shares > most + 1e-12).any():
             full |= shares > most
