@@ -67,9 +67,9 @@ class NormalPrior(BaseModel):
         import torch
 
         margin = max(_MARGIN, float(np.finfo(points.dtype).epsneg))
-        inner = torch.from_numpy(np.clip(points, points.dtype.type(margin), points.dtype.type(1 - margin)))
+        inner = torch.from_numpy(points).clamp(margin, 1 - margin)
         # The normal quantile; torch has it as such, too, and scipy, at three times the cost.
-        latents: Latents = (torch.erfinv(2 * inner - 1) * math.sqrt(2)).float().numpy()
+        latents: Latents = inner.mul_(2).sub_(1).erfinv_().mul_(math.sqrt(2)).float().numpy()
         return latents
 
     def to_points(self, latents: Latents) -> Points:

@@ -81,7 +81,7 @@ def test_no_cell_has_more_than_its_share_of_the_matings() -> None:
     made = taken(finds(cell_share=0.25, most=200), candidates(*[0] * 90, *[1] * 4, *[2] * 3, *[3] * 3, 4, 5, 6, 7))
     winners, mates = made.parents(4000, weights=WEIGHTS, rng=np.random.default_rng(0))
     cells = made.members.cell
-    # By the roots of their sizes, the first would have 0.5. What is left goes to the others by theirs: 2 of 2 + 3.46 + 4.
+    # By the roots of their sizes, the first would have 0.5. What is left goes to the others by theirs: 2 of 9.46.
     assert (cells[winners] == 0).mean() == pytest.approx(0.25, abs=0.03)
     assert (cells[winners] == 1).mean() == pytest.approx(0.75 * 2 / (2 + 2 * 3**0.5 + 4), abs=0.02)
     assert (cells[winners] == cells[mates]).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,8 @@ Recognises = Callable[[ByteImages], NDArray[np.bool_]]
 
 #: Where there are too many, this part of them makes room at a time.
 _CUT = 4
-#: Rows of a part of the state: a checkpoint writes a part anew only where it has changed.
-_PART = 1024
+#: Bytes of a part of the state, and its most rows: a checkpoint writes a part anew only where it has changed.
+_PART_BYTES, _PART_ROWS = 16_384, 1024
 _MEMBERS, _NOVELTY = "members/", "novelty/"
 
 
@@ -82,8 +83,8 @@ class Finds:
     def parents(self, count: int, *, weights: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Rows of parents, and of a mate for each from the same cell; each has been a parent once more.
 
-        A cell is drawn by the root of its size, and of two of its members the one that was a parent less often wins, else the one
-        that dominates, else the lot.
+        A cell is drawn by the root of its size, and of two of its members the one that was a parent less often wins,
+        else the one that dominates, else the lot.
         """
         order = np.argsort(self.members.cell, kind="stable")
         _, starts, sizes = np.unique(self.members.cell[order], return_index=True, return_counts=True)
@@ -104,19 +105,19 @@ class Finds:
         """Members and what is remembered, in parts."""
         parts: State = {"recognised": np.array([self.recognised, len(self)])}
         for name, column in self.members.to_state("").items():
-            for start in range(0, max(1, len(column)), _PART):
-                parts[f"{_MEMBERS}{name}/{start}"] = column[start : start + _PART]
+            rows = _rows_of_a_part(column)
+            for start in range(0, max(1, len(column)), rows):
+                parts[f"{_MEMBERS}{name}/{start}"] = column[start : start + rows]
         return parts | {_NOVELTY + name: array for name, array in self._novelty.state().items()}
 
     def restore(self, state: State) -> None:
         """Goes on where `state` was taken."""
         self.recognised, count = state["recognised"].tolist()
-        columns = {
-            field.name: np.concatenate(
-                [state[f"{_MEMBERS}{field.name}/{start}"] for start in range(0, max(1, count), _PART)]
-            )
-            for field in fields(Population)
-        }
+        columns = {}
+        for field in fields(Population):
+            first = state[f"{_MEMBERS}{field.name}/0"]
+            starts = range(0, max(1, count), _rows_of_a_part(first))
+            columns[field.name] = np.concatenate([state[f"{_MEMBERS}{field.name}/{start}"] for start in starts])
         self.members = Population.from_state(columns, "")
         own = {name.removeprefix(_NOVELTY): array for name, array in state.items() if name.startswith(_NOVELTY)}
         self._novelty.restore(own)
@@ -149,3 +150,7 @@ class Finds:
         order = best_first(ranks, crowding_distances(objectives, ranks), rng)
         order = order[np.argsort(self.members.matings[order], kind="stable")]
         self.members = self.members.take(np.sort(order[: self._most - self._most // _CUT]))
+
+
+def _rows_of_a_part(column: NDArray[Any]) -> int:
+    return max(1, min(_PART_ROWS, _PART_BYTES // max(1, column[:1].nbytes)))
