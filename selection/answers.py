@@ -14,13 +14,14 @@ from diffgan.datasets import Dataset
 from diffgan.images import ByteImages, to_floats
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known
+from diffgan.selection.kinds import ids_and_kinds, in_turn
 from diffgan.selection.pairs import PairFacts, Sources, open_pair
 
 Float32s = NDArray[np.float32]
 Report = Callable[[int, int], None]
 
 #: Triggers from which mimic learns what the models answer.
-MOST_UNLABELLED = 20_000
+MOST_UNLABELLED = 5_000
 _BLOCK = 1000
 
 
@@ -63,7 +64,7 @@ def ask_pair(
 
 
 def unlabelled(runs: Sequence[Path], without: NDArray[np.int64], *, seed: int) -> Answers:
-    """Triggers with what both models answered when they were found: a seeded sample.
+    """Triggers with what both models answered when they were found: a seeded sample, in turn of every kind.
 
     Args:
         runs: their folders.
@@ -74,10 +75,10 @@ def unlabelled(runs: Sequence[Path], without: NDArray[np.int64], *, seed: int) -
     parts = []
     for run in runs:
         with Archive.open(run / "archive.db", read_only=True) as archive:
-            ids = np.setdiff1d(archive.column("ids"), without)
-            share = min(len(ids), MOST_UNLABELLED // len(runs))
-            chosen = np.sort(rng.choice(ids, share, replace=False))
-            for start in range(0, max(1, share), _BLOCK):
+            ids, kinds = ids_and_kinds(archive)
+            left = np.flatnonzero(~np.isin(ids, without))
+            chosen = np.sort(ids[left[in_turn(kinds[left], MOST_UNLABELLED // len(runs), rng)]])
+            for start in range(0, max(1, len(chosen)), _BLOCK):
                 found = archive.find(chosen[start : start + _BLOCK])
                 parts.append((found.images, found.outputs_a, found.outputs_b))
     images, a, b = (np.concatenate(column) for column in zip(*parts, strict=True))

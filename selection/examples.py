@@ -15,6 +15,7 @@ from diffgan.archive import Archive
 from diffgan.errors import DataError, UsageError
 from diffgan.images import ByteImages, ImageSpec
 from diffgan.labels import consensus
+from diffgan.selection.kinds import ids_and_kinds, in_turn
 
 Mask = NDArray[np.bool_]
 _BLOCK = 2048
@@ -98,7 +99,7 @@ def read_examples(runs: Sequence[Path], *, limit: int | None = None, seed: int =
 
     Args:
         runs: their folders.
-        limit: of all valid triggers, at most so many count, drawn by the seed.
+        limit: of all valid triggers, at most so many count: in turn of every kind (labels of A and B), by the seed.
         seed: of the draw.
 
     Raises:
@@ -110,7 +111,7 @@ def read_examples(runs: Sequence[Path], *, limit: int | None = None, seed: int =
     try:
         _check_alike(runs, archives)
         voices, counts = _voices(runs, archives)
-        drawn, left = _draw(sorted(voices), limit, seed)
+        drawn, left = _draw(sorted(voices), archives, limit, seed)
         parts = [
             _of_run(archive, [(number, voices[number].label) for number in drawn if voices[number].run == place])
             for place, archive in enumerate(archives)
@@ -228,12 +229,17 @@ def _voices(runs: Sequence[Path], archives: Sequence[Archive]) -> tuple[dict[int
     return valid, counts
 
 
-def _draw(numbers: list[int], limit: int | None, seed: int) -> tuple[list[int], int]:
-    """At most so many, and how many are left; the same whatever the order of the runs."""
+def _draw(numbers: list[int], archives: Sequence[Archive], limit: int | None, seed: int) -> tuple[list[int], int]:
+    """At most so many, in turn of every kind, and how many are left; the same whatever the order of the runs."""
     if limit is None or len(numbers) <= limit:
         return numbers, 0
-    chosen = np.random.default_rng((seed, 2)).choice(len(numbers), limit, replace=False)
-    return [numbers[place] for place in np.sort(chosen)], len(numbers) - limit
+    kind_of: dict[int, int] = {}
+    for archive in archives:
+        ids, kinds = ids_and_kinds(archive)
+        kind_of.update(zip(ids.tolist(), kinds.tolist(), strict=True))
+    kinds = np.array([kind_of[number] for number in numbers])
+    chosen = in_turn(kinds, limit, np.random.default_rng((seed, 2)))
+    return [numbers[place] for place in chosen], len(numbers) - limit
 
 
 def _of_run(archive: Archive, wanted: list[tuple[int, int | None]]) -> tuple[NDArray[np.int64], ByteImages, Mask, Mask]:

@@ -51,7 +51,7 @@ class Wanted:
         features: what the forest sees, one of `diffgan.selection.features.NAMES`.
         test: folders of other runs, of other seeds, with labels.
         data: in place of the runs' own, where it has moved.
-        limit: of the valid triggers, at most so many count, drawn by the seed; of the test runs', all do.
+        limit: of the valid triggers, at most so many count, in turn of every kind; of the test runs', all do.
         parts: of the cross-validation; 0 for none.
         seed: the same one gives the same selector.
         weights: a file, for vgg16.

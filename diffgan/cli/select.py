@@ -45,7 +45,8 @@ def train(
         str | None, typer.Option("--data", metavar="DATA", help="The runs' data, where it has moved.")
     ] = None,
     triggers: Annotated[
-        int | None, typer.Option("--triggers", metavar="N", help="At most so many valid triggers, drawn by the seed.")
+        int | None,
+        typer.Option("--triggers", metavar="N", help="At most so many valid triggers, in turn of every kind."),
     ] = None,
     parts: Annotated[int, typer.Option("--parts", metavar="N", help="Of the cross-validation; 0 for none.")] = 5,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same selector.")] = 0,

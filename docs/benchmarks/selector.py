@@ -1,7 +1,7 @@
 """How well a selector chooses between two models, on triggers of another run and on real images.
 
 python docs/benchmarks/selector.py A B --data DATA --generator FILE --judge ORACLE.onnx... --work DIR
-    [--features mimic learned pixels vgg16] [--weights VGG16.pth] [--draws 3] [--unit NAME]
+    [--features mimic learned pixels vgg16] [--weights VGG16.pth] [--draws 3] [--seeds 1 2] [--unit NAME]
 
 Makes two runs of different seeds with `nsga2`, labels all their triggers by the judge, and trains on 1,000 valid ones
 of the first: once for each kind of features and each draw. What is scored are the valid triggers of the second run on
@@ -39,7 +39,7 @@ from diffgan.selection.training import Wanted, train_selector
 FOLDS = 5
 TRIGGERS = 1000
 EVALUATIONS = 100_000
-SEEDS = {"train": 1, "test": 2}
+RUNS = ("train", "test")
 
 
 def main() -> None:
@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--features", nargs="+", default=["mimic", "learned", "pixels"])
     parser.add_argument("--weights", type=Path)
     parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--seeds", nargs=2, type=int, default=[1, 2], help="of the run to learn from, and of the other")
     parser.add_argument("--unit")
     asked = parser.parse_args()
     asked.work.mkdir(parents=True, exist_ok=True)
@@ -68,7 +69,7 @@ def main() -> None:
 def units_of(asked: argparse.Namespace, data: Dataset) -> dict[str, Callable[[], dict[str, Any]]]:
     """What there is to do, by name, in order."""
     units: dict[str, Callable[[], dict[str, Any]]] = {
-        f"run-{name}": partial(search, asked, data, name) for name in SEEDS
+        f"run-{name}": partial(search, asked, data, name) for name in RUNS
     }
     for features in asked.features:
         for draw in range(asked.draws):
@@ -100,7 +101,7 @@ def search(asked: argparse.Namespace, data: Dataset, name: str) -> dict[str, Any
         data=data,
         generator=asked.generator,
         evaluations=EVALUATIONS,
-        seed=SEEDS[name],
+        seed=asked.seeds[RUNS.index(name)],
         out=folder,
         filters=False,
         report=False,
@@ -149,7 +150,7 @@ def fold_of(asked: argparse.Namespace, data: Dataset, features: str, fold: int) 
 
 def tell(asked: argparse.Namespace) -> None:
     """All results in a few lines."""
-    runs = {name: json.loads((asked.work / f"run-{name}.json").read_text()) for name in SEEDS}
+    runs = {name: json.loads((asked.work / f"run-{name}.json").read_text()) for name in RUNS}
     print(f"{Path(asked.a).name} and {Path(asked.b).name}; {runs}")
     for features in asked.features:
         for draw in range(asked.draws):
