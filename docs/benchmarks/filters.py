@@ -1,11 +1,14 @@
 """What each filter keeps of archives, and what a judge finds valid of that.
 
 python docs/benchmarks/filters.py RUN... --data DATA --judge ORACLE.onnx... --discriminator DIR [--triggers 10000]
+    [--only NAME] [--more TRAIN.npz]
 
 A RUN is a folder of `diffgan compare`. The judge is calibrated on DATA, and no filter sees it. For each stage: its area
 under the curve (the chance that a valid trigger scores higher than an invalid one), and what its default threshold
 keeps: of all triggers, of the valid ones; how many times the share of valid ones has grown, and what is left of the
 share of invalid ones. "at 80 %" is the same at the threshold that keeps 80 % of the valid ones, which takes labels.
+`--more` adds a recogniser that was trained on more real images than a run has: what no filter may know, but nearly all
+that a judge does.
 """
 
 from __future__ import annotations
@@ -40,15 +43,22 @@ def main() -> None:
     parser.add_argument("--judge", nargs="+", required=True)
     parser.add_argument("--discriminator", required=True)
     parser.add_argument("--triggers", type=int, default=10_000)
+    parser.add_argument("--only", help="the name of a filter")
+    parser.add_argument("--more", help="larger data, for another recogniser")
     arguments = parser.parse_args()
     data = load_dataset(arguments.data)
     models = [load_classifier(path, spec=data.spec, options={"features_name": "features"}) for path in arguments.judge]
     judge = Judge.calibrate(models, data.images)
     recogniser = trained(data)
+    further = () if arguments.more is None else (RecognisableFilter.calibrated(trained(load_dataset(arguments.more))),)
     for run in arguments.runs:
         candidates = triggers(run, arguments.triggers)
         filters = made(data, arguments.discriminator, recogniser, with_classes=candidates.classes is not None)
-        describe(run.name, filters, candidates, judge.verdicts(candidates.images).valid)
+        filters = tuple(stage for stage in filters if arguments.only in (None, stage.name))
+        valid = judge.verdicts(candidates.images).valid
+        describe(run.name, filters, candidates, valid)
+        if further:
+            describe(f"{run.name}, more data", further, candidates, valid)
 
 
 def trained(data: Dataset) -> Recogniser:
