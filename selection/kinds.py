@@ -33,5 +33,5 @@ def in_turn(kinds: Ints, count: int, rng: np.random.Generator) -> Ints:
 
 def ids_and_kinds(archive: Archive) -> tuple[Ints, Ints]:
     """The id of each trigger, and a number for what A and B say of it."""
-    label_a, label_b = archive.column("label_a"), archive.column("label_b")
-    return archive.column("ids"), label_a * (int(label_b.max(initial=0)) + 1) + label_b
+    # The same number for the same kind in every archive, whatever labels it holds.
+    return archive.column("ids"), (archive.column("label_a") << 32) + archive.column("label_b")

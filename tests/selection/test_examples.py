@@ -18,7 +18,9 @@ A, B = np.array([[0.5, 0.4, 0.1], [0.3, 0.6, 0.1]], dtype=np.float32)
 Said = Mapping[int, int | None]
 
 
-def new_run(path: Path, pixels: Sequence[int], said: Mapping[str, Said], *, classes: bool = True) -> Path:
+def new_run(
+    path: Path, pixels: Sequence[int], said: Mapping[str, Said], *, classes: bool = True, kind: tuple[int, int] = (0, 1)
+) -> Path:
     """Triggers by their first pixel, and labels by annotator and pixel."""
     path.mkdir()
     count = len(pixels)
@@ -28,8 +30,8 @@ def new_run(path: Path, pixels: Sequence[int], said: Mapping[str, Said], *, clas
         images=images,
         outputs_a=np.tile(A, (count, 1)),
         outputs_b=np.tile(B, (count, 1)),
-        label_a=numbers * 0 if classes else None,
-        label_b=numbers * 0 + 1 if classes else None,
+        label_a=np.full(count, kind[0]) if classes else None,
+        label_b=np.full(count, kind[1]) if classes else None,
         divergence=numbers / 7,
         evaluation=numbers,
         generation=numbers,
@@ -70,6 +72,14 @@ def test_a_limit_draws_from_the_valid_by_the_seed(tmp_path: Path) -> None:
     assert np.array_equal(first.ids, same.ids)
     assert not np.array_equal(first.ids, other.ids)
     assert first.counts.only_a + first.counts.only_b == 30
+
+
+def test_a_limit_draws_in_turn_of_the_kinds_of_all_runs(tmp_path: Path) -> None:
+    many = new_run(tmp_path / "many", range(60), {"ann": dict.fromkeys(range(60), 0)})
+    few = new_run(tmp_path / "few", range(100, 103), {"ann": dict.fromkeys(range(100, 103), 1)}, kind=(1, 0))
+    found = read_examples([many, few], limit=6)
+    assert (found.images[:, 0, 0, 0] >= 100).sum() == 3
+    assert sorted(read_examples([few, many], limit=6).ids.tolist()) == sorted(found.ids.tolist())
 
 
 def test_two_runs_count_an_image_once_and_conflict_over_it(tmp_path: Path) -> None:
