@@ -137,7 +137,7 @@ def _way(name: str, right: dict[str, Mask], seconds: float, queries: dict[str, i
     return Way(
         accuracy=Figure.of(wilson_interval(count, len(right[name]))),
         right=count,
-        seconds=round(seconds, 4),
+        seconds=round(seconds, 6),
         queries=queries,
         against=None if name == "selector" else against(right["selector"], right[name]),
     )
