@@ -19,8 +19,8 @@ Float32s = NDArray[np.float32]
 
 #: Classifiers; images that each sees in training, at least; and how often it sees large data.
 MEMBERS, FEWEST_SEEN, TIMES = 2, 57_600, 8
-#: Images that they are shown at a time.
-BLOCK = 128
+#: The most images that they are shown at a time, and of how many fewer are a multiple.
+BLOCK, STEP = 96, 32
 #: Set apart from the seeds of the filters' own classifiers, which judge afterwards what these let pass.
 _SEED = 1_000_003
 
@@ -57,8 +57,8 @@ class LeanRecogniser:
         return greatest(np.stack(said))
 
     def _probabilities(self, network: nn.Sequential, images: ByteImages) -> Float32s:
-        # Always as many at a time: torch compiles a network anew for each number of images that it has not had yet.
-        padded = np.concatenate([images, np.zeros((-len(images) % BLOCK, *images.shape[1:]), dtype=np.uint8)])
+        # In few sizes: torch compiles a network anew for each number of images that it has not had yet.
+        padded = np.concatenate([images, np.zeros((-len(images) % STEP, *images.shape[1:]), dtype=np.uint8)])
         said = np.empty((len(padded), self._classes), dtype=np.float32)
         with torch.inference_mode():
             for start in range(0, len(padded), BLOCK):

@@ -15,27 +15,37 @@ from diffgan.search.budgets import Spent
 _SPENT, _STATE, _SHAPES = "spent", "strategy/", "shapes"
 
 
-def pack(spent: Spent, state: Mapping[str, NDArray[Any]], extra: Mapping[str, Any]) -> dict[str, bytes]:
-    """Everything that a search needs to go on.
+class Packer:
+    """Packs a search's checkpoints one after the other; an array that nobody can write into is packed once."""
 
-    Args:
-        spent: counters and clock.
-        state: the strategy's.
-        extra: what else there is to know, as JSON.
-    """
-    facts = {"spent": spent.model_dump(), "extra": dict(extra)}
-    parts = {_SPENT: json.dumps(facts).encode()}
-    shapes = {}
-    for name, array in state.items():
-        whole = np.ascontiguousarray(array)
-        shapes[name] = [whole.dtype.str, list(whole.shape)]
-        parts[_STATE + name] = whole.tobytes()
-    parts[_SHAPES] = json.dumps(shapes).encode()
-    return parts
+    def __init__(self) -> None:
+        self._frozen: dict[str, tuple[NDArray[Any], bytes]] = {}
+
+    def pack(self, spent: Spent, state: Mapping[str, NDArray[Any]], extra: Mapping[str, Any]) -> dict[str, bytes]:
+        """Everything that a search needs to go on.
+
+        Args:
+            spent: counters and clock.
+            state: the strategy's.
+            extra: what else there is to know, as JSON.
+        """
+        facts = {"spent": spent.model_dump(), "extra": dict(extra)}
+        parts = {_SPENT: json.dumps(facts).encode()}
+        shapes = {}
+        former, self._frozen = self._frozen, {}
+        for name, array in state.items():
+            shapes[name] = [array.dtype.str, list(array.shape)]
+            known = former.get(name)
+            packed = known[1] if known is not None and known[0] is array else array.tobytes()
+            if not array.flags.writeable and array.base is None:
+                self._frozen[name] = array, packed
+            parts[_STATE + name] = packed
+        parts[_SHAPES] = json.dumps(shapes).encode()
+        return parts
 
 
 def unpack(parts: Mapping[str, bytes]) -> tuple[Spent, dict[str, NDArray[Any]], dict[str, Any]]:
-    """What `pack` was given.
+    """What `Packer.pack` was given.
 
     Raises:
         ArchiveError: the checkpoint is damaged, or of another version.

@@ -15,7 +15,7 @@ from diffgan.archive import Archive, TriggerBatch
 from diffgan.errors import UsageError
 from diffgan.images import ByteImages, image_ids
 from diffgan.search.budgets import Budget, Spent
-from diffgan.search.checkpoint import pack, unpack
+from diffgan.search.checkpoint import Packer, unpack
 from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import Divergences
 from diffgan.search.evaluation import Begun, Evaluated, Evaluator
@@ -76,6 +76,7 @@ class Search:
         self.disagreement: dict[tuple[int, int], int] = {}
         self._strategy, self._evaluator, self._archive, self._budget = strategy, evaluator, archive, budget
         self.clock, self.stopwatch, self._admit = clock, stopwatch, admit
+        self._packer = Packer()
         self._stopped = False
         self._generation, self._quiet = 0, 0
         #: Seconds that the last batch took, and its images.
@@ -259,4 +260,4 @@ class Search:
 
     def _checkpoint(self, state: State) -> dict[str, bytes]:
         begun = {} if self._begun is None else self._begun.to_state()
-        return pack(self.spent, {**state, **begun}, {"generation": self._generation})
+        return self._packer.pack(self.spent, {**state, **begun}, {"generation": self._generation})

@@ -99,7 +99,7 @@ class _Log:
             self._open += len(rows[:room])
             rows, cells = rows[room:], cells[room:]
             if self._open == _PART:
-                self._full.append((np.concatenate(self._rows), np.concatenate(self._cells)))
+                self._full.append(_frozen(np.concatenate(self._rows), np.concatenate(self._cells)))
                 self._rows, self._cells, self._open = [], [], 0
 
     def parts(self) -> State:
@@ -119,6 +119,11 @@ class _Log:
             count -= int(dropped.sum())
             shorter.add(rows[~dropped], cells[~dropped])
         return shorter
+
+
+def _frozen(rows: NDArray[np.uint8], cells: Ints) -> tuple[NDArray[np.uint8], Ints]:
+    rows.flags.writeable = cells.flags.writeable = False
+    return rows, cells
 
 
 class _Cell:

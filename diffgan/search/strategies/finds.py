@@ -27,6 +27,8 @@ _CUT = 4
 #: Bytes of a part of the state, and its most rows: a checkpoint writes a part anew only where it has changed.
 _PART_BYTES, _PART_ROWS = 16_384, 1024
 _MEMBERS, _NOVELTY = "members/", "novelty/"
+#: The column that changes with each brood; the others do with all members only.
+_CHANGING = "matings"
 
 
 class Finds:
@@ -47,6 +49,8 @@ class Finds:
         self._novelty, self._recognises = novelty, recognises
         self.members = Population.empty(genes)
         self.recognised = 0
+        #: Parts of the state that stay as they are until members make room.
+        self._settled: State = {}
 
     def __len__(self) -> int:
         return len(self.members)
@@ -100,6 +104,7 @@ class Finds:
         """Measures all diversities anew."""
         if len(self):
             self.members = self.members.rescored(scores(self.members))
+            self._settled = {}
 
     def state(self) -> State:
         """Members and what is remembered, in parts."""
@@ -107,7 +112,13 @@ class Finds:
         for name, column in self.members.to_state("").items():
             rows = _rows_of_a_part(column)
             for start in range(0, max(1, len(column)), rows):
-                parts[f"{_MEMBERS}{name}/{start}"] = column[start : start + rows]
+                part = f"{_MEMBERS}{name}/{start}"
+                shown = column[start : start + rows]
+                if name != _CHANGING and len(shown) == rows:
+                    if part not in self._settled:
+                        self._settled[part] = _frozen(shown)
+                    shown = self._settled[part]
+                parts[part] = shown
         return parts | {_NOVELTY + name: array for name, array in self._novelty.state().items()}
 
     def restore(self, state: State) -> None:
@@ -118,7 +129,7 @@ class Finds:
             first = state[f"{_MEMBERS}{field.name}/0"]
             starts = range(0, max(1, count), _rows_of_a_part(first))
             columns[field.name] = np.concatenate([state[f"{_MEMBERS}{field.name}/{start}"] for start in starts])
-        self.members = Population.from_state(columns, "")
+        self.members, self._settled = Population.from_state(columns, ""), {}
         own = {name.removeprefix(_NOVELTY): array for name, array in state.items() if name.startswith(_NOVELTY)}
         self._novelty.restore(own)
 
@@ -150,6 +161,13 @@ class Finds:
         order = best_first(ranks, crowding_distances(objectives, ranks), rng)
         order = order[np.argsort(self.members.matings[order], kind="stable")]
         self.members = self.members.take(np.sort(order[: self._most - self._most // _CUT]))
+        self._settled = {}
+
+
+def _frozen(column: NDArray[Any]) -> NDArray[Any]:
+    copy = column.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def _rows_of_a_part(column: NDArray[Any]) -> int:
