@@ -12,7 +12,7 @@ from diffgan.search.loop import Search
 from diffgan.search.strategies.protocol import Strategy
 
 #: The parts that a run's time is told by, beside `other`.
-TIME_PARTS = ("generator", "models", "diversity", "selection", "archive")
+TIME_PARTS = ("generator", "screen", "models", "diversity", "selection", "archive")
 
 Summary = dict[str, Any]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,6 +110,14 @@ def compare(
         raise typer.Exit(130)
 
 
+def screening_of(summary: Mapping[str, Any]) -> str | None:
+    """How many images the shown ones were chosen from, where there were more."""
+    made = summary["search"].get("made", 0)
+    if made <= summary["evaluations"]:
+        return None
+    return f"they were chosen of {made:,} for what lean classifiers and a mimic of both models make of them"
+
+
 def show(made: Comparison) -> None:
     """The result for people."""
     from diffgan.cli.filter import show as show_stages
@@ -120,6 +129,7 @@ def show(made: Comparison) -> None:
     facts: dict[str, Any] = {
         "searched": f"{summary['evaluations']:,} images in {show_duration(summary['seconds'])} "
         f"({summary['evaluations_per_second']:,.0f}/s), {summary['strategy']}, seed {summary['seed']}",
+        "screened": screening_of(summary),
         "triggers": f"{summary['triggers']:,}, {summary['unique']:,} of them unique",
         "finds": finds_of(summary["search"]),
         "kinds": f"{len(cells):,} (label of A, label of B)",

@@ -40,6 +40,13 @@ class Novelty:
 
     def admit(self, small: ByteImages, cells: Ints) -> NDArray[np.bool_]:
         """Which of N thumbnails are distinct from those before them, also among the N; they are remembered."""
+        return self._looked_through(small, cells, remember=True)
+
+    def distinct(self, small: ByteImages, cells: Ints) -> NDArray[np.bool_]:
+        """Which of N thumbnails `admit` would admit, of images that nobody has seen yet."""
+        return self._looked_through(small, cells, remember=False)
+
+    def _looked_through(self, small: ByteImages, cells: Ints, *, remember: bool) -> NDArray[np.bool_]:
         admitted = np.zeros(len(small), dtype=np.bool_)
         if not len(small):
             return admitted
@@ -49,18 +56,21 @@ class Novelty:
         present, starts = np.unique(cells[order], return_index=True)
         with self._numpy.limit(limits=1):
             for cell, places in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
-                if cell not in self._cells:
-                    self._cells[cell] = _Cell(rows.shape[1])
-                chosen = places[self._cells[cell].distinct(unit[places], self._most_alike)]
-                if len(chosen):
-                    self._cells[cell].add(unit[chosen])
-                    admitted[chosen] = True
-        self._log.add(rows[admitted], cells[admitted])
+                known = self._cells.get(cell) or _Cell(rows.shape[1])
+                chosen = places[known.distinct(unit[places], self._most_alike)]
+                admitted[chosen] = True
+                if remember and len(chosen):
+                    self._cells.setdefault(cell, known).add(unit[chosen])
+        if remember:
+            self._remember(rows[admitted], cells[admitted])
+        return admitted
+
+    def _remember(self, rows: NDArray[np.uint8], cells: Ints) -> None:
+        self._log.add(rows, cells)
         while len(self._log) > self._most:
             # Of equally full ones the greatest number, since the order of cells is another after `restore`.
             fullest = max(self._cells, key=lambda cell: (len(self._cells[cell]), cell))
             self._log = self._log.without_first(self._cells[fullest].forget(), fullest)
-        return admitted
 
     def state(self) -> State:
         """What is remembered, in parts."""

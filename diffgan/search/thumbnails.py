@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from diffgan.images import ByteImages
 from diffgan.stats import median_nearest_distance
 
-#: The most pixels along a side.
+#: The most pixels along a side, unless told.
 SIDE = 7
 #: Pixels of a block whose sum needs no more than 16 bits.
 _FEW = 64
@@ -16,8 +16,8 @@ _FEW = 64
 _SAMPLE = 10_000
 
 
-def thumbnails(images: ByteImages) -> ByteImages:
-    """Means of blocks: N x H x W x C to N x h x w x C with h and w up to 7.
+def thumbnails(images: ByteImages, side: int = SIDE) -> ByteImages:
+    """Means of blocks: N x H x W x C to N x h x w x C with h and w up to `side`.
 
     Example:
         >>> thumbnails(np.arange(4, dtype=np.uint8).reshape(1, 2, 2, 1).repeat(7, 1).repeat(7, 2))[0, ::4, ::4, 0]
@@ -25,9 +25,9 @@ def thumbnails(images: ByteImages) -> ByteImages:
                [2, 3]], dtype=uint8)
     """
     height, width = images.shape[1:3]
-    if height % SIDE == 0 and width % SIDE == 0 and height * width // SIDE**2 <= _FEW:
-        return _of_whole_blocks(images, height // SIDE, width // SIDE)
-    rows, columns = _edges(height), _edges(width)
+    if height % side == 0 and width % side == 0 and height * width // side**2 <= _FEW:
+        return _of_whole_blocks(images, height // side, width // side)
+    rows, columns = _edges(height, side), _edges(width, side)
     sums = np.add.reduceat(images, rows, axis=1, dtype=np.uint32) if len(rows) < height else images
     sums = np.add.reduceat(sums, columns, axis=2, dtype=np.uint32) if len(columns) < width else sums
     area = np.diff(rows, append=height)[:, None, None] * np.diff(columns, append=width)[:, None]
@@ -37,7 +37,8 @@ def thumbnails(images: ByteImages) -> ByteImages:
 
 def _of_whole_blocks(images: ByteImages, rows: int, columns: int) -> ByteImages:
     """The same, several times as fast, for blocks of few pixels."""
-    sums = np.full((len(images), SIDE, SIDE, images.shape[3]), rows * columns // 2, dtype=np.uint16)
+    count, height, width, channels = images.shape
+    sums = np.full((count, height // rows, width // columns, channels), rows * columns // 2, dtype=np.uint16)
     for row in range(rows):
         for column in range(columns):
             sums += images[:, row::rows, column::columns]
@@ -51,7 +52,7 @@ def usual_distance(real: ByteImages, seed: int) -> float:
     return median_nearest_distance(thumbnails(real[np.sort(order)]))
 
 
-def _edges(length: int) -> NDArray[np.int64]:
+def _edges(length: int, side: int) -> NDArray[np.int64]:
     """Where each block starts."""
-    count = min(length, SIDE)
+    count = min(length, side)
     return np.arange(count) * length // count

@@ -1,6 +1,7 @@
 """What a search costs beside its bare loop, whether it stays as fast, and what it finds.
 
     python docs/benchmarks/search.py overhead A B --generator G --data DATA [--seconds 10] [--rounds 3] [--batch 1024]
+        [--screen 1]
     python docs/benchmarks/search.py flat A B --generator G --data DATA [--triggers 200000]
     python docs/benchmarks/search.py finds A B --generator G... --data DATA --judge MODEL... [--seconds 60] [--seeds 1]
         [--strategies random nsga2] [--populations 512]
@@ -100,12 +101,14 @@ def overhead(arguments: argparse.Namespace) -> None:
             seed=seed,
             batch=arguments.batch,
             budget=arguments.seconds,
+            settings={"screen": arguments.screen} if arguments.screen else {},
         ).summary
         ratios.append(summary["evaluations_per_second"] / loop)
         parts.append(summary["time_share"])
         print(
             f"bare {loop:,.0f}/s, search {summary['evaluations_per_second']:,.0f}/s, ratio {ratios[-1]:.3f}, "
-            f"{summary['unique']:,} unique triggers, {summary['seconds']:.2f} s"
+            f"{summary['unique']:,} unique triggers, {summary['seconds']:.2f} s, "
+            f"{summary['search'].get('made', 0) / summary['seconds'] / loop:.3f} images made for each of the bare loop"
         )
     shares = {name: f"{median(part[name] for part in parts):.1%}" for name in parts[0]}
     print(f"ratio {median(ratios):.3f}; time: {shares}")
@@ -215,6 +218,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--batch", type=int, default=DEFAULT_BATCH)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--screen", type=int, default=0, help="children made for each one shown; 0: the default")
     parser.add_argument("--triggers", type=int, default=200_000)
     arguments = parser.parse_args()
     {"overhead": overhead, "flat": flat, "finds": finds}[arguments.what](arguments)

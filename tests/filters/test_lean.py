@@ -58,3 +58,17 @@ def test_data_that_cannot_be_told_apart_has_none(data: Dataset, monkeypatch: pyt
     noise = np.random.default_rng(0).integers(0, 255, data.images.shape, dtype=np.uint8)
     with pytest.raises(DataError, match="A small classifier is right about"):
         lean_recogniser(Dataset.checked("noise", noise, data.labels, classes=data.classes))
+
+
+def test_a_glance_lets_most_real_images_pass_and_tells_features(recognises: LeanRecogniser) -> None:
+    unseen = load_dataset("digits:judge").images
+    noise = np.random.default_rng(0).integers(0, 17, unseen.shape).astype(np.uint8) * 15
+    may, features = recognises.glance(unseen)
+    assert may.mean() > 0.8
+    assert recognises.glance(noise)[0].mean() < 0.15
+    assert features.shape[0] == len(unseen)
+    assert features.dtype == np.float32
+    assert (features >= 0).all()
+    assert features.std(axis=0).max() > 0
+    one = recognises.glance(unseen[5:6])
+    np.testing.assert_allclose(one[1][0], features[5], atol=1e-5)

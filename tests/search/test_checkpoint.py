@@ -8,10 +8,11 @@ import pytest
 from diffgan.errors import ArchiveError
 from diffgan.search.budgets import Spent
 from diffgan.search.checkpoint import Packer, unpack
+from diffgan.search.strategies.protocol import State
 
 
 def test_what_was_packed_comes_back() -> None:
-    state = {"a": np.arange(6).reshape(2, 3)[:, ::2], "empty": np.empty((0, 4), dtype=np.float32)}
+    state: State = {"a": np.arange(6).reshape(2, 3)[:, ::2], "empty": np.empty((0, 4), dtype=np.float32)}
     spent, arrays, extra = unpack(Packer().pack(Spent(evaluations=7), state, {"generation": 3}))
     assert (spent.evaluations, extra) == (7, {"generation": 3})
     assert arrays["a"].tolist() == [[0, 2], [3, 5]]

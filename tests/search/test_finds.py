@@ -167,3 +167,24 @@ def test_finds_may_have_to_be_far_apart() -> None:
     unreachable = searching(least=10.0)
     SmallSearch(unreachable).rounds(4)
     assert unreachable.facts()["finds"] == 0
+
+
+def test_parts_of_the_state_follow_where_members_are_measured_anew_or_make_room() -> None:
+    made = taken(finds(most=2500, novelty=Novelty(0.0)), candidates(*[0] * 2100))
+
+    def assert_whole() -> None:
+        state, restored = made.state(), finds(most=2500)
+        restored.restore(state)
+        for name, column in made.members.to_state("").items():
+            np.testing.assert_array_equal(restored.members.to_state("")[name], column)
+
+    assert_whole()
+    assert made.state()["members/points/0"] is made.state()["members/points/0"]
+    made.rescored(lambda members: np.arange(len(members), dtype=np.float64))
+    assert_whole()
+    more = replace(candidates(*[0] * 1000), divergence=np.full(1000, 3.0))
+    made.add(more, weights=WEIGHTS, rng=np.random.default_rng(0))
+    assert len(made) == 1875
+    assert_whole()
+    made.parents(50, weights=WEIGHTS, rng=np.random.default_rng(0))
+    assert_whole()

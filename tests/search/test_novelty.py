@@ -106,3 +106,15 @@ def test_of_equally_full_cells_the_same_one_forgets_after_state_came_back() -> N
     assert {name: rows.tolist() for name, rows in whole.state().items()} == {
         name: rows.tolist() for name, rows in resumed.state().items()
     }
+
+
+def test_distinct_says_what_admit_would_and_remembers_nothing() -> None:
+    rng = np.random.default_rng(4)
+    small = rng.integers(0, 255, (60, 3, 3, 1), dtype=np.uint8)
+    cells = rng.integers(0, 3, 60)
+    novelty = Novelty(0.05)
+    novelty.admit(small[:20], cells[:20])
+    said = novelty.distinct(small, cells)
+    assert not said[:20].any()
+    np.testing.assert_array_equal(novelty.distinct(small, cells), said)
+    np.testing.assert_array_equal(novelty.admit(small, cells), said)

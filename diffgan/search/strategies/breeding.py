@@ -34,6 +34,10 @@ class Brood:
         """Only so many."""
         return Brood(self.points[:count], self.classes[:count], self.parent[:count])
 
+    def take(self, rows: NDArray[np.int64]) -> Brood:
+        """Those rows."""
+        return Brood(self.points[rows], self.classes[rows], self.parent[rows])
+
     def joined(self, other: Brood) -> Brood:
         """These, then the others."""
         return Brood(

@@ -46,7 +46,7 @@ class Finds:
         self, genes: int, *, most: int, cell_share: float, novelty: Novelty, recognises: Recognises | None
     ) -> None:
         self._most, self._cell_share = most, cell_share
-        self._novelty, self._recognises = novelty, recognises
+        self.novelty, self._recognises = novelty, recognises
         self.members = Population.empty(genes)
         self.recognised = 0
         #: Parts of the state that stay as they are until members make room.
@@ -58,7 +58,7 @@ class Finds:
     @property
     def distinct(self) -> int:
         """How many are remembered, parents or not."""
-        return len(self._novelty)
+        return len(self.novelty)
 
     def admitted(self, images: ByteImages, cells: Ints) -> Ints:
         """The rows of new triggers that look valid and are distinct; they are remembered."""
@@ -70,7 +70,7 @@ class Finds:
         self.recognised += len(rows)
         if not len(rows):
             return rows
-        return rows[self._novelty.admit(thumbnails(images[rows]), cells[rows])]
+        return rows[self.novelty.admit(thumbnails(images[rows]), cells[rows])]
 
     def add(self, admitted: Population, *, weights: Floats, rng: np.random.Generator) -> None:
         """Takes in what was admitted.
@@ -119,7 +119,7 @@ class Finds:
                         self._settled[part] = _frozen(shown)
                     shown = self._settled[part]
                 parts[part] = shown
-        return parts | {_NOVELTY + name: array for name, array in self._novelty.state().items()}
+        return parts | {_NOVELTY + name: array for name, array in self.novelty.state().items()}
 
     def restore(self, state: State) -> None:
         """Goes on where `state` was taken."""
@@ -131,7 +131,7 @@ class Finds:
             columns[field.name] = np.concatenate([state[f"{_MEMBERS}{field.name}/{start}"] for start in starts])
         self.members, self._settled = Population.from_state(columns, ""), {}
         own = {name.removeprefix(_NOVELTY): array for name, array in state.items() if name.startswith(_NOVELTY)}
-        self._novelty.restore(own)
+        self.novelty.restore(own)
 
     def _shares(self, sizes: Ints) -> Floats:
         """Each cell's chance: by the root of its size, but none above the most allowed, or a half more than is even."""

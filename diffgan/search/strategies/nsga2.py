@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,9 @@ from numpy.typing import NDArray
 from diffgan.errors import UsageError
 from diffgan.images import ByteImages
 from diffgan.search.collapse import CollapseMeter, balanced, cells_of
-from diffgan.search.diversity import Diversity
-from diffgan.search.novelty import Novelty
 from diffgan.search.refits import Refits
 from diffgan.search.strategies.breeding import Brood, Genome, breed, fresh
-from diffgan.search.strategies.finds import Finds
+from diffgan.search.strategies.nsga2_parts import diversity_of, finds_of, screen_of
 from diffgan.search.strategies.nsga2_settings import SMALLEST, Nsga2Settings
 from diffgan.search.strategies.population import NO_CELL, Population, first_of_each
 from diffgan.search.strategies.protocol import Batch, State, StrategySetup
@@ -22,7 +21,6 @@ from diffgan.search.strategies.randomness import pack_generator, seeded, unpack_
 from diffgan.search.strategies.settings import read_strategy_settings
 from diffgan.search.strategies.survival import best_first, crowding_distances, front_ranks, tournament
 from diffgan.search.strategies.told import Told
-from diffgan.search.thumbnails import usual_distance
 
 if TYPE_CHECKING:
     from diffgan.search.divergence import Divergences
@@ -59,25 +57,18 @@ class Nsga2:
         self._rng = seeded(setup.seed, name)
         self._weights = np.array([divergence, diversity], dtype=np.float64)
         self._stopwatch = setup.stopwatch
-        self._diversity = (
-            Diversity(
-                setup.images,
-                seed=setup.seed,
-                settings=settings.diversity,
-                refits=refits,
-                recall=setup.recall,
-                left=lambda: setup.clock.left,
-            )
-            if diversity
-            else None
-        )
-        self._finds = None if not settings.finds else self._no_finds(setup, settings)
         self._has_cells = setup.divergence is None or setup.divergence.task == "classification"
+        self._diversity = diversity_of(setup, settings, refits) if diversity else None
+        self._finds = finds_of(setup, settings, self._genome.genes)
+        self._screen = screen_of(setup, settings, self._finds) if self._has_cells else None
+        #: Seconds that the latest batch took to make, each image of it, and that the models had taken before it.
+        self._making, self._answering = 0.0, 0.0
         self._collapse = CollapseMeter()
         self._parents = Population.empty(self._genome.genes)
         self._crowding = np.empty(0)
         self._children = Population.empty(self._genome.genes)
-        self._evaluations, self._generation, self._dropped = 0, 0, 0
+        #: Images shown, generations ended, equal individuals dropped, images made.
+        self._evaluations, self._generation, self._dropped, self._made = 0, 0, 0, 0
         #: Whether clusters have changed since the diversities of the population were measured.
         self._stale = False
         #: Images of this generation that it was told of, and whether the finds have all of its children.
@@ -97,10 +88,20 @@ class Nsga2:
     def ask(self) -> Batch:
         """The next children, or members of the first generation."""
         if self._asked is None:
+            started = perf_counter()
             brood = self._next_brood()
-            classes = None if self._genome.classes is None else brood.classes
-            latents, images = self._shown(brood.points, classes)
-            self._asked = brood, Batch(images, latents, classes, parent=brood.parent)
+            count, screen = len(brood), self._screen
+            for _ in range(1, 1 if screen is None else screen.times or 1):
+                brood = brood.joined(self._next_brood())
+            made = len(brood)
+            latents, images = self._shown(brood)
+            if screen is not None and screen.asks:
+                with self._stopwatch.measure("screen"):
+                    rows = screen.chosen(images, count)
+                brood, latents, images = brood.take(rows), latents[rows], images[rows]
+            self._made += made
+            self._making, self._answering = (perf_counter() - started) / made, self._stopwatch.seconds["models"]
+            self._asked = brood, Batch(images, latents, self._classes(brood), parent=brood.parent)
         return self._asked[1]
 
     def tell(
@@ -122,6 +123,10 @@ class Nsga2:
         numbers = np.arange(self._evaluations, self._evaluations + len(batch), dtype=np.int64)
         told = Told(brood, divergences, cells, numbers, known=divergences.triggers & ~is_new)
         self._evaluations += len(batch)
+        if self._screen is not None and self._screen.asks:
+            with self._stopwatch.measure("screen"):
+                self._screen.learn(outputs_a, outputs_b)
+            self._screen.cost(self._making, (self._stopwatch.seconds["models"] - self._answering) / len(batch))
         self._take_in(told, batch.images, is_new)
         self._advance(batch.images[is_new])
         self._told += len(batch)
@@ -143,8 +148,11 @@ class Nsga2:
 
     def state(self) -> State:
         """Population, random generator, counters, clusters."""
-        counters = [self._evaluations, self._generation, self._dropped, self._stale, self._told, self._finds_lead]
-        diversity = {} if self._diversity is None else self._diversity.state()
+        counters = [
+            *(self._evaluations, self._generation, self._dropped, self._stale),
+            *(self._told, self._finds_lead, self._made),
+        ]
+        parts = {"diversity/": self._diversity, "finds/": self._finds, "screen/": self._screen}
         return {
             "rng": pack_generator(self._rng),
             "counters": np.array(counters, dtype=np.int64),
@@ -152,15 +160,20 @@ class Nsga2:
             **self._parents.to_state("parents/"),
             **self._children.to_state("children/"),
             **self._collapse.state(),
-            **{f"diversity/{name}": array for name, array in diversity.items()},
-            **{f"finds/{name}": array for name, array in ({} if self._finds is None else self._finds.state()).items()},
+            **{
+                prefix + name: array
+                for prefix, part in parts.items()
+                if part is not None
+                for name, array in part.state().items()
+            },
         }
 
     def restore(self, state: State) -> None:
         """Goes on from there."""
         self._asked = None
         unpack_generator(self._rng, state["rng"])
-        self._evaluations, self._generation, self._dropped, stale, self._told, lead = state["counters"].tolist()
+        counters = state["counters"].tolist()
+        self._evaluations, self._generation, self._dropped, stale, self._told, lead, self._made = counters
         self._stale, self._finds_lead = bool(stale), bool(lead)
         self._crowding = state["crowding"]
         self._parents = Population.from_state(state, "parents/")
@@ -170,6 +183,8 @@ class Nsga2:
             self._diversity.restore(_part_of(state, "diversity/"))
         if self._finds is not None:
             self._finds.restore(_part_of(state, "finds/"))
+        if self._screen is not None:
+            self._screen.restore(_part_of(state, "screen/"))
 
     def facts(self) -> dict[str, Any]:
         """Where the search stands."""
@@ -177,6 +192,7 @@ class Nsga2:
             "generation": self._generation,
             "population": len(self._parents),
             "duplicates": self._dropped,
+            "made": self._made,
         }
         if self._finds is not None:
             figures["finds"] = self._finds.distinct
@@ -230,11 +246,12 @@ class Nsga2:
         bred = breed(self._parents, first, second, self._rng, genome=self._genome, settings=self._settings)
         return bred.first(count)
 
-    def _shown(
-        self, points: NDArray[np.float32], classes: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.float32], ByteImages]:
-        latents = self._prior.to_latents(points)
-        return latents, self._generator.images(latents, classes)
+    def _classes(self, brood: Brood | Population) -> NDArray[np.int64] | None:
+        return None if self._genome.classes is None else brood.classes
+
+    def _shown(self, brood: Brood | Population) -> tuple[NDArray[np.float32], ByteImages]:
+        latents = self._prior.to_latents(brood.points)
+        return latents, self._generator.images(latents, self._classes(brood))
 
     def _scores(self, images: ByteImages) -> NDArray[np.float64]:
         if self._diversity is None:
@@ -297,18 +314,7 @@ class Nsga2:
 
     def _diversities(self, members: Population) -> NDArray[np.float64]:
         """Measured anew, on images that the generator makes again."""
-        classes = None if self._genome.classes is None else members.classes
-        return self._scores(self._shown(members.points, classes)[1])
-
-    def _no_finds(self, setup: StrategySetup, settings: Nsga2Settings) -> Finds:
-        distance = settings.distinct
-        return Finds(
-            self._genome.genes,
-            most=settings.finds,
-            cell_share=settings.cell_share,
-            novelty=Novelty(usual_distance(setup.images, setup.seed) if distance is None else distance),
-            recognises=setup.recognises if settings.recognised else None,
-        )
+        return self._scores(self._shown(members)[1])
 
 
 def _part_of(state: State, prefix: str) -> State:

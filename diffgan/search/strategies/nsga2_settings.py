@@ -42,6 +42,8 @@ class Nsga2Settings(BaseModel):
         finds: so many distinct triggers that look valid can be parents; 0: the population alone breeds.
         reach: the most children that each of them has in a generation, on average; the population breeds the rest.
         recognised: whether triggers have to look valid for that, to small classifiers of the data.
+        screen: children made for each one that the models are shown; 1: no more than are shown; None: 4, or, where time
+            ends the search, as many as pay for what it takes to make them.
         least: the least divergence that they have; None: any trigger's.
         distinct: how far, in cosine distance on thumbnails, they have to be from those of their cell; None: as far as a
             real image is from the next one, the median.
@@ -66,6 +68,7 @@ class Nsga2Settings(BaseModel):
     finds: int = Field(4096, ge=0, strict=True)
     reach: int = Field(32, ge=1, strict=True)
     recognised: bool = True
+    screen: Annotated[int, Field(ge=1, le=64, strict=True)] | None = None
     least: float | None = None
     distinct: float | None = Field(None, ge=0, lt=1)
 

@@ -1,0 +1,191 @@
+"""The screen: which children the models are shown, what it learns, and when it pays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from diffgan.images import ByteImages
+from diffgan.search import screen as screening
+from diffgan.search.budgets import Budget
+from diffgan.search.clock import SearchClock
+from diffgan.search.divergence import divergence_named
+from diffgan.search.evaluation import Evaluator
+from diffgan.search.loop import Search
+from diffgan.search.mimic import Mimic
+from diffgan.search.novelty import Novelty
+from diffgan.search.screen import MOST, Screen
+from diffgan.search.stopwatch import Stopwatch
+from diffgan.search.strategies import build_strategy
+from diffgan.search.strategies.nsga2 import Nsga2
+from diffgan.search.thumbnails import thumbnails
+from diffgan.testing.strategies import SmallSearch, small_setup
+from tests.search.pairs import pair
+from tests.search.test_loop import content, create, setup
+
+FIXED = {"mode": "bounded", "first": 1_000_000}
+
+
+class Bright:
+    """Recognises images with a bright first pixel; its features are the pixels."""
+
+    def __call__(self, images: ByteImages) -> NDArray[np.bool_]:
+        return self.glance(images)[0]
+
+    def glance(self, images: ByteImages) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+        return images[:, 0, 0, 0] > 99, (images.reshape(len(images), -1) / 255).astype(np.float32)
+
+
+def outputs(labels: NDArray[np.int64], classes: int = 3) -> NDArray[np.float32]:
+    return np.eye(classes, dtype=np.float32)[labels]
+
+
+def images_of(count: int, seed: int = 0) -> ByteImages:
+    return np.random.default_rng(seed).integers(100, 255, (count, 4, 4, 1), dtype=np.uint8)
+
+
+def test_a_mimic_learns_where_two_models_part_and_on_what_labels() -> None:
+    rng, mimic = np.random.default_rng(0), Mimic()
+    for _ in range(60):
+        features = rng.normal(size=(256, 5)).astype(np.float32)
+        label_a = (features[:, 0] > 0).astype(np.int64)
+        mimic.learn(features, label_a, np.where(features[:, 1] > 0, label_a, 2), 3)
+    assert mimic.seen == 60 * 256
+    sure = 2 * np.array([[2, 2, 0, 0, 0], [2, -2, 0, 0, 0], [-2, -2, 0, 0, 0]], dtype=np.float32)
+    probable, cells = mimic.predict(sure)
+    assert probable[0] < 0.1
+    assert (probable[1:] > 0.9).all()
+    assert cells[1:].tolist() == [1 * 3 + 2, 0 * 3 + 2]
+    again = Mimic()
+    again.restore(mimic.state())
+    np.testing.assert_array_equal(again.predict(sure)[0], probable)
+    for one in (mimic, again):
+        one.learn(sure, np.array([0, 1, 2]), np.array([0, 1, 2]), 3)
+    np.testing.assert_array_equal(again.predict(sure)[0], mimic.predict(sure)[0])
+
+
+def test_the_likeliest_pair_of_labels_differs_even_where_both_are_likeliest_the_same() -> None:
+    mimic = Mimic()
+    features = np.zeros((128, 1), dtype=np.float32)
+    for _ in range(1500):  # A: 60 % 0, 40 % 1; B: 70 % 0, 30 % 2
+        mimic.learn(features, np.arange(128) % 5 // 3, np.arange(128) % 10 // 7 * 2, 3)
+    assert mimic.predict(features[:1])[1].tolist() == [1 * 3 + 0]  # .4 x .7 beats .6 x .3
+    assert mimic.predict(features[:1])[0][0] == pytest.approx(1 - 0.6 * 0.7, abs=0.02)
+
+
+def test_the_recognisable_come_first_then_the_probable_and_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screening, "WARM", 1)
+    novelty = Novelty(0.0005)
+    screen = Screen(Bright(), novelty, 2)
+    images = images_of(400)
+    dark = images.copy()
+    dark[:, 0, 0, 0] = 0
+    # Both disagree where the second pixel is bright.
+    for _ in range(60):
+        shown = images_of(256, seed=1 + _)
+        assert len(screen.chosen(shown, 256)) == 256
+        labels = np.zeros(256, dtype=np.int64)
+        screen.learn(outputs(labels), outputs(np.where(shown[:, 0, 1, 0] > 177, 1, 0)))
+    apart = images[images[:, 0, 1, 0] > 200][:20]
+    same = images[images[:, 0, 1, 0] < 150][:20]
+    offered = np.concatenate([dark[:20], apart, same, apart])
+    rows = screen.chosen(offered, 40)
+    assert rows.tolist() == list(range(20, 60))
+    assert screen.chosen(offered, 20).tolist() == list(range(20, 40))
+    novelty.admit(thumbnails(apart), np.full(20, 0 * 3 + 1))
+    assert screen.chosen(offered, 20).tolist() == list(range(40, 60))
+
+
+def test_it_pays_until_making_children_costs_what_the_models_do() -> None:
+    def decided(making: float, models: float) -> int | None:
+        screen = Screen(Bright(), Novelty(0.1), None)
+        screen.cost(1e9, 0.0)  # the first batch compiles, and does not count
+        for _ in range(3):
+            screen.cost(making, models)
+            assert screen.times is None
+        screen.cost(making, models)
+        return screen.times
+
+    assert decided(1.0, 0.4) == 1
+    assert decided(1.0, 2.6) == 3
+    assert decided(1.0, 99.0) == MOST
+    assert decided(0.0, 1.0) == MOST
+    given = Screen(Bright(), Novelty(0.1), 2)
+    for _ in range(9):
+        given.cost(1.0, 99.0)
+    assert given.times == 2
+
+
+def searching(**changes: Any) -> Nsga2:
+    settings = {"population": 32, "diversity": FIXED, **changes.pop("settings", {})}
+    made = build_strategy("nsga2", small_setup(recognises=Bright(), settings=settings, **changes))
+    assert isinstance(made, Nsga2)
+    return made
+
+
+def test_where_no_clock_ends_the_search_four_are_made_for_each_one_shown() -> None:
+    strategy = searching()
+    search = SmallSearch(strategy)
+    search.rounds(5)
+    batch = search.round()
+    assert len(batch) == 32
+    assert strategy.facts()["made"] == 6 * 32 * MOST
+    assert Bright()(batch.images).all()
+    assert batch.classes is None
+    none = searching(settings={"screen": 1})
+    SmallSearch(none).rounds(5)
+    assert none.facts()["made"] == 5 * 32
+
+
+def test_where_a_clock_does_what_they_cost_decides_and_is_kept() -> None:
+    strategy = searching(clock=SearchClock(60.0))
+    SmallSearch(strategy).rounds(3)
+    assert strategy.facts()["made"] == 3 * 32
+    SmallSearch(strategy).rounds(3)  # the stopwatch says that the models took no time
+    state = strategy.state()
+    assert state["screen/times"].tolist() == [1]
+    assert "screen/weights" not in state
+    again = searching(clock=SearchClock(60.0))
+    again.restore(state)
+    SmallSearch(again).rounds(2)
+    assert again.facts()["made"] == 8 * 32
+
+
+def test_a_recogniser_without_a_first_look_is_asked_about_triggers_only() -> None:
+    strategy = build_strategy(
+        "nsga2",
+        small_setup(
+            recognises=lambda images: np.ones(len(images), dtype=np.bool_),
+            settings={"population": 32, "diversity": FIXED},
+        ),
+    )
+    SmallSearch(strategy).rounds(3)
+    assert strategy.facts()["made"] == 3 * 32
+
+
+@pytest.mark.parametrize("stop_at", [50, 130, 400])
+def test_resumed_equals_uninterrupted(tmp_path: Path, stop_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screening, "WARM", 100)
+
+    def search(archive: Any) -> Search:
+        strategy = build_strategy("nsga2", replace(setup(population=100), recognises=Bright()))
+        evaluator = Evaluator(*pair(), divergence_named("euclidean"))
+        budget = Budget(evaluations=800)
+        return Search(strategy, evaluator, archive, budget, clock=SearchClock(), stopwatch=Stopwatch())
+
+    with create(tmp_path / "whole.db") as archive:
+        search(archive).run()
+        whole = content(archive)
+    with create(tmp_path / "parts.db") as archive:
+        first = search(archive)
+        first.run(lambda moment: first.stop() if moment.spent.evaluations >= stop_at else None)
+        second = search(archive)
+        assert second.restore()
+        second.run()
+        assert content(archive) == whole
+        assert second.moment().facts["made"] == 800 * MOST
