@@ -110,7 +110,7 @@ class Drfuzz:
             "chains": self._chains.copy(),
             **self._counts.state(),
             **self._pool.state(),
-            **({} if self._gains is None else {"gains": self._gains.best.copy()}),
+            **({} if self._gains is None else self._gains.state()),
             **({} if self._gate is None else self._gate.state()),
         }
 
@@ -122,10 +122,7 @@ class Drfuzz:
         self._chains = state["chains"].copy()
         self._counts.restore(state)
         self._pool.restore(state)
-        self._gains = None
-        if "gains" in state:
-            self._gains = Gains(state["gains"].shape[1])
-            self._gains.best = state["gains"].copy()
+        self._gains = Gains.restored(state)
         if self._gate is not None:
             self._gate.restore(state)
 

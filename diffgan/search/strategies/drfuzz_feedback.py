@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgan.search.strategies.changing import Changing
 from diffgan.search.strategies.protocol import State
 
 Outputs = NDArray[np.float32]
@@ -66,7 +69,12 @@ class Gains:
     """
 
     def __init__(self, classes: int) -> None:
-        self.best = np.zeros((max(64, _TABLE // classes), classes), dtype=np.float32)
+        self._table = Changing(np.zeros((max(64, _TABLE // classes), classes), dtype=np.float32))
+
+    @property
+    def best(self) -> Outputs:
+        """A row for some sources and labels, a column a class."""
+        return self._table.array
 
     def rows_of(self, roots: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each source and label."""
@@ -82,4 +90,18 @@ class Gains:
         better = gain > self.best[rows]
         joins = np.asarray(better.any(axis=1))
         np.maximum.at(self.best, rows[joins], gain[joins])
+        self._table.note(rows[joins])
         return joins
+
+    def state(self) -> State:
+        """The table."""
+        return self._table.state("gains")
+
+    @classmethod
+    def restored(cls, state: State) -> Self | None:
+        """What `state` was taken of; None where there is none yet."""
+        if "gains/was" not in state:
+            return None
+        made = cls(state["gains/was"].shape[1])
+        made._table = Changing.restored(state, "gains")
+        return made
