@@ -15,6 +15,13 @@ from diffgan.search.budgets import Spent
 _SPENT, _STATE, _SHAPES = "spent", "strategy/", "shapes"
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy that nobody can write into."""
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
+
+
 class Packer:
     """Packs a search's checkpoints one after the other; an array that nobody can write into is packed once."""
 

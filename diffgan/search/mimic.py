@@ -64,13 +64,13 @@ class Mimic:
         return apart.numpy(), cells.numpy()
 
     def state(self) -> State:
-        """All of it, as arrays."""
+        """All of it, as arrays of their own: learning writes into the tensors."""
         return {
             "counts": np.array([self.seen, self._updates]),
-            "scale": self._scale.numpy(),
-            "weights": self._weights.numpy(),
-            "mean": self._mean.numpy(),
-            "square": self._square.numpy(),
+            "scale": self._scale.numpy().copy(),
+            "weights": self._weights.numpy().copy(),
+            "mean": self._mean.numpy().copy(),
+            "square": self._square.numpy().copy(),
         }
 
     def restore(self, state: State) -> None:

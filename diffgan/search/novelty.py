@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.images import ByteImages
+from diffgan.search.checkpoint import frozen
 from diffgan.search.strategies.protocol import State
 from diffgan.stats.distances import Float32s, directions
 
@@ -109,7 +110,7 @@ class _Log:
             self._open += len(rows[:room])
             rows, cells = rows[room:], cells[room:]
             if self._open == _PART:
-                self._full.append(_frozen(np.concatenate(self._rows), np.concatenate(self._cells)))
+                self._full.append((frozen(np.concatenate(self._rows)), frozen(np.concatenate(self._cells))))
                 self._rows, self._cells, self._open = [], [], 0
 
     def parts(self) -> State:
@@ -129,11 +130,6 @@ class _Log:
             count -= int(dropped.sum())
             shorter.add(rows[~dropped], cells[~dropped])
         return shorter
-
-
-def _frozen(rows: NDArray[np.uint8], cells: Ints) -> tuple[NDArray[np.uint8], Ints]:
-    rows.flags.writeable = cells.flags.writeable = False
-    return rows, cells
 
 
 class _Cell:

@@ -148,6 +148,7 @@ def flat(arguments: argparse.Namespace) -> None:
         arguments.data,
         strategy=arguments.strategy,
         watcher=watcher,
+        settings={"screen": arguments.screen} if arguments.screen else {},
         triggers=arguments.triggers,
     )
     seen = np.array(watcher.seen)

@@ -62,11 +62,14 @@ def test_a_mimic_learns_where_two_models_part_and_on_what_labels() -> None:
     assert (probable[1:] > 0.9).all()
     assert cells[1:].tolist() == [1 * 3 + 2, 0 * 3 + 2]
     again = Mimic()
-    again.restore(mimic.state())
+    kept = mimic.state()
+    weights = kept["weights"].copy()
+    again.restore(kept)
     np.testing.assert_array_equal(again.predict(sure)[0], probable)
     for one in (mimic, again):
         one.learn(sure, np.array([0, 1, 2]), np.array([0, 1, 2]), 3)
     np.testing.assert_array_equal(again.predict(sure)[0], mimic.predict(sure)[0])
+    np.testing.assert_array_equal(kept["weights"], weights)
 
 
 def test_the_likeliest_pair_of_labels_differs_even_where_both_are_likeliest_the_same() -> None:

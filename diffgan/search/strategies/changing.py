@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgan.search.checkpoint import frozen
 from diffgan.search.strategies.protocol import State
 
 #: After so many changes, or rows in all of them for each that the array has, they become part of what it was.
@@ -22,7 +23,7 @@ class Changing:
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
-        self._was = _frozen(array)
+        self._was = frozen(array)
         self._changes: list[tuple[NDArray[np.int32], NDArray[Any]]] = []
         self._changed = 0
 
@@ -31,7 +32,7 @@ class Changing:
         if not len(rows):
             return
         rows = np.unique(rows)
-        self._changes.append((_frozen(rows.astype(np.int32)), _frozen(self.array[rows])))
+        self._changes.append((frozen(rows.astype(np.int32)), frozen(self.array[rows])))
         self._changed += len(rows)
         if len(self._changes) > _MOST or self._changed > _TIMES * len(self.array):
             self._settle()
@@ -51,15 +52,9 @@ class Changing:
             place = len(made._changes)
             rows, values = state[f"{name}/rows/{place}"], state[f"{name}/values/{place}"]
             made.array[rows] = values
-            made._changes.append((_frozen(rows), _frozen(values)))
+            made._changes.append((frozen(rows), frozen(values)))
             made._changed += len(rows)
         return made
 
     def _settle(self) -> None:
-        self._was, self._changes, self._changed = _frozen(self.array), [], 0
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
+        self._was, self._changes, self._changed = frozen(self.array), [], 0

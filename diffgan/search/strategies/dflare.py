@@ -11,7 +11,6 @@ from diffgan.errors import UsageError
 from diffgan.images import ByteImages
 from diffgan.search.mutations import DFLARE, mutate
 from diffgan.search.strategies.chain import next_operators
-from diffgan.search.strategies.changing import Changing
 from diffgan.search.strategies.dflare_memory import Memory
 from diffgan.search.strategies.dflare_settings import DflareSettings
 from diffgan.search.strategies.protocol import NO_PARENT, Batch, State, StrategySetup
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _OPERATORS = tuple(DFLARE.values())
 
 #: Arrays with a row a lane, that a checkpoint holds.
-_COLUMNS = ("seed", "evaluation", "tries", "best", "operator")
+_COLUMNS = ("image", "seed", "evaluation", "tries", "best", "operator")
 
 
 class Dflare:
@@ -46,7 +45,7 @@ class Dflare:
         lanes = min(settings.lanes or setup.batch_size, setup.batch_size)
         self._seed = self._order.take(lanes)
         #: The last accepted image of each lane, and the evaluation that showed it; the seed itself has none.
-        self._image = Changing(setup.images[self._seed])
+        self._image = setup.images[self._seed]
         self._evaluation = np.full(lanes, NO_PARENT, dtype=np.int64)
         #: Mutants tried; -1: the seed itself has still to be shown.
         self._tries = np.full(lanes, -1, dtype=np.int64)
@@ -74,7 +73,7 @@ class Dflare:
                 if accepted.any()
                 else self._rng.integers(len(_OPERATORS), size=len(self._operator))
             )
-            images, going = self._image.array.copy(), np.flatnonzero(self._tries >= 0)
+            images, going = self._image.copy(), np.flatnonzero(self._tries >= 0)
             images[going] = mutate(_OPERATORS, self._operator[going], images[going], self._rng)
             self._asked = Batch(images, seed_index=self._seed.copy(), parent=self._evaluation.copy())
         return self._asked
@@ -116,7 +115,6 @@ class Dflare:
             "counters": np.array(counters, dtype=np.int64),
             "operators": self._counts.copy(),
             **{f"lanes/{name}": getattr(self, f"_{name}").copy() for name in _COLUMNS},
-            **self._image.state("lanes/image"),
             **self._memory.state(),
         }
 
@@ -128,7 +126,6 @@ class Dflare:
         self._counts = state["operators"].copy()
         for name in _COLUMNS:
             setattr(self, f"_{name}", state[f"lanes/{name}"].copy())
-        self._image = Changing.restored(state, "lanes/image")
         self._memory.restore(state)
 
     def facts(self) -> dict[str, Any]:
@@ -136,15 +133,13 @@ class Dflare:
         return {"solved": self._solved, "given_up": self._given_up, "passes": self._order.passes}
 
     def _accept(self, images: ByteImages, lanes: NDArray[np.intp]) -> None:
-        self._image.array[lanes] = images[lanes]
-        self._image.note(lanes)
+        self._image[lanes] = images[lanes]
         self._evaluation[lanes] = self._evaluations + lanes
 
     def _begin(self, lanes: NDArray[np.intp]) -> None:
         """The next seeds, in the lanes that are free."""
         self._seed[lanes] = self._order.take(len(lanes))
-        self._image.array[lanes] = self._images[self._seed[lanes]]
-        self._image.note(lanes)
+        self._image[lanes] = self._images[self._seed[lanes]]
         self._evaluation[lanes] = NO_PARENT
         self._tries[lanes] = -1
         self._best[lanes] = 0

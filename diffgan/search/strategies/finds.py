@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.images import ByteImages
+from diffgan.search.checkpoint import frozen
 from diffgan.search.novelty import Novelty
 from diffgan.search.strategies.population import Population
 from diffgan.search.strategies.protocol import State
@@ -116,7 +117,7 @@ class Finds:
                 shown = column[start : start + rows]
                 if name != _CHANGING and len(shown) == rows:
                     if part not in self._settled:
-                        self._settled[part] = _frozen(shown)
+                        self._settled[part] = frozen(shown)
                     shown = self._settled[part]
                 parts[part] = shown
         return parts | {_NOVELTY + name: array for name, array in self.novelty.state().items()}
@@ -162,12 +163,6 @@ class Finds:
         order = order[np.argsort(self.members.matings[order], kind="stable")]
         self.members = self.members.take(np.sort(order[: self._most - self._most // _CUT]))
         self._settled = {}
-
-
-def _frozen(column: NDArray[Any]) -> NDArray[Any]:
-    copy = column.copy()
-    copy.flags.writeable = False
-    return copy
 
 
 def _rows_of_a_part(column: NDArray[Any]) -> int:
