@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.archive import Archive, TriggerBatch
-from diffgan.errors import UsageError
+from diffgan.errors import ArchiveError, UsageError
 from diffgan.images import ByteImages, image_ids
 from diffgan.search.budgets import Budget, Spent
 from diffgan.search.checkpoint import Packer, unpack
@@ -92,14 +92,20 @@ class Search:
         """Goes back to the archive's checkpoint; False where there is none.
 
         Raises:
-            ArchiveError: it is damaged.
+            ArchiveError: it is damaged, or of another version.
         """
         parts = self._archive.checkpoint()
         if not parts:
             return False
         self.spent, arrays, extra = unpack(parts)
         self._begun = Begun.taken_from(arrays)
-        self._strategy.restore(arrays)
+        try:
+            self._strategy.restore(arrays)
+        except (KeyError, ValueError) as error:
+            raise ArchiveError(
+                f"The run's checkpoint is not one of this version's {self._strategy.name} ({error}): its triggers are "
+                "safe; search on in another --out."
+            ) from error
         self._generation = int(extra["generation"])
         self.disagreement = {
             (a, b): count for (a, b), count in self._archive.disagreement().items() if a is not None and b is not None

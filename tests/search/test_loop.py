@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from diffgan.archive import Archive
-from diffgan.errors import ModelError, UsageError
+from diffgan.errors import ArchiveError, ModelError, UsageError
 from diffgan.images import FloatImages, to_floats
 from diffgan.models import Classifier, load_classifier
 from diffgan.search.budgets import Budget
@@ -159,6 +159,17 @@ def test_resumed_equals_uninterrupted(tmp_path: Path, strategy: str, stop_at: in
         assert second.run() == "evaluations"
         assert content(archive) == whole
         assert second.spent.evaluations == 800
+
+
+def test_a_checkpoint_of_another_version_says_what_to_do(tmp_path: Path) -> None:
+    with create(tmp_path / "a.db") as archive:
+        search(archive, Budget(evaluations=100), strategy="nsga2").run()
+        parts = archive.checkpoint()
+        former = {name.replace("counters", "count"): value for name, value in parts.items()}
+        archive.save_checkpoint({**former, "shapes": parts["shapes"].replace(b"counters", b"count")})
+        with pytest.raises(ArchiveError, match=r"this version's nsga2 .*search on in another --out"):
+            search(archive, Budget(evaluations=200), strategy="nsga2").restore()
+        assert archive.count()
 
 
 def test_more_evaluations_later_are_the_same_as_at_once(tmp_path: Path) -> None:
