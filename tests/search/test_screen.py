@@ -84,7 +84,7 @@ def test_the_likeliest_pair_of_labels_differs_even_where_both_are_likeliest_the_
 def test_the_recognisable_come_first_then_the_probable_and_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screening, "WARM", 1)
     novelty = Novelty(0.0005)
-    screen = Screen(Bright(), novelty, 2)
+    screen = Screen(Bright(), novelty, 2, cell_share=1)
     images = images_of(400)
     dark = images.copy()
     dark[:, 0, 0, 0] = 0
@@ -103,13 +103,36 @@ def test_the_recognisable_come_first_then_the_probable_and_nothing_twice(monkeyp
     assert screen.chosen(offered, 20).tolist() == list(range(20, 40))
 
 
+def test_no_cell_has_more_of_the_children_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screening, "WARM", 1)
+    images = images_of(400)
+    # B says 1 where the second pixel is bright, else 2 where the third one is, else what A says.
+    second, third = images[:, 0, 1, 0] > 177, images[:, 0, 2, 0] > 177
+    often = images[second & ~third][:30]
+    seldom = images[~second & third][:6]
+
+    def often_among(cell_share: float) -> int:
+        screen = Screen(Bright(), Novelty(0.0), 2, cell_share=cell_share)
+        for seed in range(60):
+            shown = images_of(256, seed=1 + seed)
+            screen.chosen(shown, 256)
+            said = np.where(shown[:, 0, 1, 0] > 177, 1, np.where(shown[:, 0, 2, 0] > 177, 2, 0))
+            screen.learn(outputs(np.zeros(256, dtype=np.int64)), outputs(said))
+        return int((screen.chosen(np.concatenate([often, seldom]), 10) < len(often)).sum())
+
+    assert often_among(1) == 8
+    # Half of so great a share of 10 is 5 for each of the two.
+    assert often_among(0.99) == 5
+
+
 def test_it_pays_until_making_children_costs_what_the_models_do() -> None:
-    def decided(making: float, models: float) -> int | None:
-        screen = Screen(Bright(), Novelty(0.1), None)
+    def decided(making: float, models: float) -> int:
+        screen = Screen(Bright(), Novelty(0.1), None, cell_share=1)
         screen.cost(1e9, 0.0)  # the first batch compiles, and does not count
         for _ in range(3):
             screen.cost(making, models)
-            assert screen.times is None
+            assert screen.state()["times"].tolist() == [0]
+            assert screen.times == MOST
         screen.cost(making, models)
         return screen.times
 
@@ -117,7 +140,7 @@ def test_it_pays_until_making_children_costs_what_the_models_do() -> None:
     assert decided(1.0, 2.6) == 3
     assert decided(1.0, 99.0) == MOST
     assert decided(0.0, 1.0) == MOST
-    given = Screen(Bright(), Novelty(0.1), 2)
+    given = Screen(Bright(), Novelty(0.1), 2, cell_share=1)
     for _ in range(9):
         given.cost(1.0, 99.0)
     assert given.times == 2
@@ -146,16 +169,16 @@ def test_where_no_clock_ends_the_search_four_are_made_for_each_one_shown() -> No
 
 def test_where_a_clock_does_what_they_cost_decides_and_is_kept() -> None:
     strategy = searching(clock=SearchClock(60.0))
-    SmallSearch(strategy).rounds(3)
-    assert strategy.facts()["made"] == 3 * 32
-    SmallSearch(strategy).rounds(3)  # the stopwatch says that the models took no time
+    SmallSearch(strategy).rounds(5)
+    assert strategy.facts()["made"] == 5 * 32 * MOST
+    SmallSearch(strategy).rounds(1)  # the stopwatch says that the models took no time
     state = strategy.state()
     assert state["screen/times"].tolist() == [1]
     assert "screen/weights" not in state
     again = searching(clock=SearchClock(60.0))
     again.restore(state)
     SmallSearch(again).rounds(2)
-    assert again.facts()["made"] == 8 * 32
+    assert again.facts()["made"] == 5 * 32 * MOST + 3 * 32
 
 
 def test_a_recogniser_without_a_first_look_is_asked_about_triggers_only() -> None:

@@ -12,8 +12,9 @@ from diffgan.errors import UsageError
 from diffgan.images import ByteImages
 from diffgan.search.collapse import CollapseMeter, balanced, cells_of
 from diffgan.search.refits import Refits
+from diffgan.search.screen import TELLING
 from diffgan.search.strategies.breeding import Brood, Genome, breed, fresh
-from diffgan.search.strategies.nsga2_parts import diversity_of, finds_of, screen_of
+from diffgan.search.strategies.nsga2_parts import batch_after, diversity_of, finds_of, screen_of
 from diffgan.search.strategies.nsga2_settings import SMALLEST, Nsga2Settings
 from diffgan.search.strategies.population import NO_CELL, Population, first_of_each
 from diffgan.search.strategies.protocol import Batch, State, StrategySetup
@@ -91,7 +92,7 @@ class Nsga2:
             started = perf_counter()
             brood = self._next_brood()
             count, screen = len(brood), self._screen
-            for _ in range(1, 1 if screen is None else screen.times or 1):
+            for _ in range(1, 1 if screen is None else screen.times):
                 brood = brood.joined(self._next_brood())
             made = len(brood)
             latents, images = self._shown(brood)
@@ -126,7 +127,9 @@ class Nsga2:
         if self._screen is not None and self._screen.asks:
             with self._stopwatch.measure("screen"):
                 self._screen.learn(outputs_a, outputs_b)
-            self._screen.cost(self._making, (self._stopwatch.seconds["models"] - self._answering) / len(batch))
+            if len(batch) >= min(TELLING, self._batch_size, self._generation_size):
+                answers = (self._stopwatch.seconds["models"] - self._answering) / len(batch)
+                self._screen.cost(self._making, answers)
         self._take_in(told, batch.images, is_new)
         self._advance(batch.images[is_new])
         self._told += len(batch)
@@ -209,7 +212,8 @@ class Nsga2:
         return self._settings.children if self._generation else self._settings.population
 
     def _next_brood(self) -> Brood:
-        count = min(self._batch_size, self._generation_size - self._told)
+        most = self._batch_size if self._finds is None else batch_after(self._evaluations, self._batch_size)
+        count = min(most, self._generation_size - self._told)
         new = count if not self._generation else round(self._settings.fresh * count)
         drawn = fresh(new, self._genome, self._rng)
         if new == count:

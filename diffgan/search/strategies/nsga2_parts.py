@@ -11,6 +11,22 @@ from diffgan.search.strategies.nsga2_settings import Nsga2Settings
 from diffgan.search.strategies.protocol import StrategySetup
 from diffgan.search.thumbnails import usual_distance
 
+#: Images of the first batches, and how many times that of a batch have to be known before it doubles.
+_FIRST, _KNOWN = 64, 8
+
+
+def batch_after(evaluations: int, most: int) -> int:
+    """Images of the next batch of a search that finds lead: few at first, since each batch learns from those before.
+
+    Example:
+        >>> [batch_after(count, 512) for count in (0, 1023, 1024, 2048, 4096, 100_000)]
+        [64, 64, 128, 256, 512, 512]
+    """
+    count = _FIRST
+    while count < most and 2 * count * _KNOWN <= evaluations:
+        count *= 2
+    return min(count, most)
+
 
 def diversity_of(setup: StrategySetup, settings: Nsga2Settings, refits: Refits | None) -> Diversity:
     """How diverse an image is among what was found."""
@@ -45,4 +61,5 @@ def screen_of(setup: StrategySetup, settings: Nsga2Settings, finds: Finds | None
         return None
     # A clock's times differ from run to run: where none ends the search, they decide nothing.
     timed = setup.clock.left is not None
-    return Screen(recogniser, finds.novelty, settings.screen or (None if timed else MOST))
+    times = settings.screen or (None if timed else MOST)
+    return Screen(recogniser, finds.novelty, times, cell_share=settings.cell_share)
