@@ -20,15 +20,15 @@ Ints = NDArray[np.int64]
 #: The most children made for each one shown, and as many where queries are what counts.
 MOST = 4
 #: Images that the mimic has to have learned from before anybody asks it.
-WARM = 512
+WARM = 4096
 #: The most of those chosen that one cell, as the mimic expects it, may hold, as a part of `cell_share`.
-_OF_SHARE = 0.5
+_OF_SHARE = 0.7
 #: Pixels along a side of the thumbnails that the mimic sees.
 _SIDE = 14
 #: Batches whose costs say whether the screen pays, after a first one that is slow for other reasons.
 _TIMED = 4
 #: Images of a batch whose cost tells what a full one's will be.
-TELLING = 256
+TELLING = 512
 #: What a child loses whose cell has enough, one that looks like a find, and one that nobody would recognise; a mimic's
 #: answer is below 1.
 _CROWDED, _SEEN, _UNRECOGNISABLE = 1.0, 2.0, 4.0

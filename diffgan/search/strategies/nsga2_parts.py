@@ -12,15 +12,15 @@ from diffgan.search.strategies.protocol import StrategySetup
 from diffgan.search.thumbnails import usual_distance
 
 #: Images of the first batches, and how many times that of a batch have to be known before it doubles.
-_FIRST, _KNOWN = 64, 8
+_FIRST, _KNOWN = 128, 8
 
 
 def batch_after(evaluations: int, most: int) -> int:
     """Images of the next batch of a search that finds lead: few at first, since each batch learns from those before.
 
     Example:
-        >>> [batch_after(count, 512) for count in (0, 1023, 1024, 2048, 4096, 100_000)]
-        [64, 64, 128, 256, 512, 512]
+        >>> [batch_after(count, 512) for count in (0, 2047, 2048, 4096, 100_000)]
+        [128, 128, 256, 512, 512]
     """
     count = _FIRST
     while count < most and 2 * count * _KNOWN <= evaluations:

@@ -35,8 +35,8 @@ class Nsga2Settings(BaseModel):
             the `generator`'s own, or `uniform`: -1 to 1 for each gene, whatever the generator was trained with.
         fresh: the share of each generation that comes from the prior.
         cell_share: the most that one cell (label of A, label of B) may hold of the population while triggers of other
-            cells are waiting, or of the matings of the finds; and half of that of the children that are chosen for
-            showing; 1: all of them.
+            cells are waiting, or of the matings of the finds; and seven tenths of that of the children that are
+            chosen for showing; 1: all of them.
         retire: so many matings, and an individual makes room for others; 0: never.
         drop_known: whether triggers that the archive had already make room for others.
         diversity: see `DiversitySettings`.
