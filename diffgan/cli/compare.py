@@ -162,7 +162,9 @@ def show(made: Comparison) -> None:
 
 def finds_of(facts: dict[str, Any]) -> str:
     """What a search takes for its result; empty where its strategy does not say."""
-    return f"{facts['finds']:,} that are distinct and look valid to the search" if "finds" in facts else ""
+    if "finds" not in facts:
+        return ""
+    return f"{facts['finds']:,} that are distinct{' and look valid to the search' if facts.get('look_valid', True) else ''}"
 
 
 def crowding_of(facts: dict[str, Any]) -> str:

@@ -112,3 +112,5 @@ def test_finds_are_told_where_a_strategy_has_some(pair: list[str], tmp_path: Pat
     assert finds > 0
     assert f"{finds:,} that are distinct and look valid to the search" in done.stdout
     assert finds_of({}) == ""
+    assert finds_of({"finds": 1200, "look_valid": False}) == "1,200 that are distinct"
+    assert finds_of({"finds": 1200, "look_valid": True}) == "1,200 that are distinct and look valid to the search"

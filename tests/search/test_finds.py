@@ -151,10 +151,11 @@ def test_nothing_is_a_find_that_nothing_recognises() -> None:
     )
     strategy = build_strategy("nsga2", setup)
     SmallSearch(strategy).rounds(4)
-    assert strategy.facts()["finds"] == 0
+    assert (strategy.facts()["finds"], strategy.facts()["look_valid"]) == (0, True)
     ignored = build_strategy("nsga2", replace(setup, settings={**setup.settings, "recognised": False}))
     SmallSearch(ignored).rounds(4)
     assert ignored.facts()["finds"] > 0
+    assert ignored.facts()["look_valid"] is False
 
 
 def test_finds_may_have_to_be_far_apart() -> None:

@@ -61,6 +61,11 @@ class Finds:
         """How many are remembered, parents or not."""
         return len(self.novelty)
 
+    @property
+    def look_valid(self) -> bool:
+        """Whether they have to."""
+        return self._recognises is not None
+
     def admitted(self, images: ByteImages, cells: Ints) -> Ints:
         """The rows of new triggers that look valid and are distinct; they are remembered."""
         rows = np.arange(len(images))

@@ -199,6 +199,7 @@ class Nsga2:
         }
         if self._finds is not None:
             figures["finds"] = self._finds.distinct
+            figures["look_valid"] = self._finds.look_valid
         if self._diversity is not None:
             figures["clusters"] = self._diversity.clusters
         if self._has_cells:
