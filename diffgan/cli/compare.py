@@ -164,7 +164,8 @@ def finds_of(facts: dict[str, Any]) -> str:
     """What a search takes for its result; empty where its strategy does not say."""
     if "finds" not in facts:
         return ""
-    return f"{facts['finds']:,} that are distinct{' and look valid to the search' if facts.get('look_valid', True) else ''}"
+    valid = " and look valid to the search" if facts.get("look_valid", True) else ""
+    return f"{facts['finds']:,} that are distinct{valid}"
 
 
 def crowding_of(facts: dict[str, Any]) -> str:

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from diffgan.errors import UsageError
 from diffgan.images import ByteImages
-from diffgan.search.collapse import CollapseMeter, balanced, cells_of
+from diffgan.search.collapse import CollapseMeter, cells_of
 from diffgan.search.refits import Refits
 from diffgan.search.screen import TELLING
 from diffgan.search.strategies.breeding import Brood, Genome, breed, fresh
 from diffgan.search.strategies.nsga2_parts import batch_after, diversity_of, finds_of, screen_of
-from diffgan.search.strategies.nsga2_settings import SMALLEST, Nsga2Settings
-from diffgan.search.strategies.population import NO_CELL, Population, first_of_each
+from diffgan.search.strategies.nsga2_settings import Nsga2Settings
+from diffgan.search.strategies.nsga2_survivors import contenders, survivors
+from diffgan.search.strategies.population import NO_CELL, Population
 from diffgan.search.strategies.protocol import Batch, State, StrategySetup
 from diffgan.search.strategies.randomness import pack_generator, seeded, unpack_generator
 from diffgan.search.strategies.settings import read_strategy_settings
@@ -288,34 +289,15 @@ class Nsga2:
         self._generation += 1
 
     def _survive(self) -> None:
-        everybody = self._parents.joined(self._children)
-        allowed = first_of_each(everybody.fingerprint)
-        self._dropped += int(len(allowed) - allowed.sum())
-        if self._settings.drop_known:
-            allowed &= ~everybody.known
-        if allowed.sum() >= SMALLEST:
-            everybody = everybody.take(np.flatnonzero(allowed))
+        everybody, doubles = contenders(self._parents.joined(self._children), drop_known=self._settings.drop_known)
+        self._dropped += doubles
         if self._stale:
             everybody = everybody.rescored(self._diversities(everybody))
         objectives = self._objectives(everybody)
         ranks = front_ranks(objectives)
         crowding = crowding_distances(objectives, ranks)
-        order = self._survivors(everybody, ranks, crowding)
+        order = survivors(everybody, best_first(ranks, crowding, self._rng), self._settings)
         self._parents, self._crowding = everybody.take(order), crowding[order]
-
-    def _survivors(
-        self, everybody: Population, ranks: NDArray[np.int64], crowding: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """Who survives, of all; the retired only where there are too few others, and no cell beyond its quota."""
-        order = best_first(ranks, crowding, self._rng)
-        if self._settings.retire:
-            retired = everybody.matings[order] >= self._settings.retire
-            order = np.concatenate([order[~retired], order[retired]])
-        room = self._settings.population
-        if self._settings.cell_share == 1:
-            return order[:room]
-        quota = max(1, round(self._settings.cell_share * room))
-        return order[balanced(everybody.cell[order], room, quota)]
 
     def _diversities(self, members: Population) -> NDArray[np.float64]:
         """Measured anew, on images that the generator makes again."""
