@@ -20,7 +20,7 @@ def contenders(everybody: Population, *, drop_known: bool) -> tuple[Population, 
 
 
 def survivors(everybody: Population, order: NDArray[np.int64], settings: Nsga2Settings) -> NDArray[np.int64]:
-    """Who survives: the first of an order of all, the retired only where others are too few, no cell beyond its quota."""
+    """Who survives: the first of an order of all, the retired where others are too few, no cell beyond its quota."""
     if settings.retire:
         retired = everybody.matings[order] >= settings.retire
         order = np.concatenate([order[~retired], order[retired]])
