@@ -1,0 +1,87 @@
+"""What docs/results.md shows of a bench: its tables, and by how much one strategy is ahead of each other one.
+
+    python docs/benchmarks/results.py FOLDER [--of nsga2]
+
+FOLDER is where `diffgan bench` wrote. The tables are those of its results.md, with headings one deeper and without the
+unique triggers by time. A ratio is that of the medians over seeds at a mark; in brackets, A12: how probably a run of the
+one has a greater DV than a run of the other. There is no ratio where a strategy did not reach the mark, or found nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from diffgan.bench.rows import Rows
+from diffgan.bench.wording import mark_name
+from diffgan.stats import vargha_delaney
+
+#: Tables that results.md has and the page does not need.
+LEFT_OUT = ("Unique triggers by time",)
+
+Row = dict[str, Any]
+
+
+def tables(text: str) -> str:
+    """The tables of a results.md, from its first pair on."""
+    pairs = text[text.index("\n## ") :]
+    parts = re.split(r"^(?=### )", pairs, flags=re.MULTILINE)
+    kept = [part for part in parts if not part.startswith(tuple(f"### {title}" for title in LEFT_OUT))]
+    return re.sub(r"^#", "##", "".join(kept), flags=re.MULTILINE).strip()
+
+
+def ratios(rows: list[Row], strategy: str) -> list[str]:
+    """A table: the strategy over each other one, at each mark."""
+    by_name: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_name[row["strategy"]].append(row)
+    marks = rows[0]["definition"]["marks"]
+    columns = [(by, place, mark) for by in ("seconds", "queries") for place, mark in enumerate(marks[by])]
+    names = [mark_name(mark, by) for by, _, mark in columns]
+    lines = [f"| `{strategy}` over | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
+    for other, theirs in by_name.items():
+        if other == strategy:
+            continue
+        cells = [
+            ratio(at(by_name[strategy], f"dv_at_{by}", place), at(theirs, f"dv_at_{by}", place))
+            for by, place, _ in columns
+        ]
+        lines.append(f"| `{other}` | {' | '.join(cells)} |")
+    return lines
+
+
+def at(rows: list[Row], key: str, place: int) -> list[float]:
+    """What was found by a mark, of the runs that reached it."""
+    return [row[key][place] for row in rows if row[key] is not None and row[key][place] is not None]
+
+
+def ratio(ours: list[float], theirs: list[float]) -> str:
+    """One cell of the table."""
+    if not ours or not theirs or not median(theirs):
+        return "–"
+    return f"{median(ours) / median(theirs):.3g} × ({vargha_delaney(ours, theirs):.2f})"
+
+
+def main() -> None:
+    """Prints Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--of", default="nsga2", metavar="STRATEGY")
+    arguments = parser.parse_args()
+    rows = Rows(arguments.folder)
+    done = [row for key in rows.keys() if rows.is_done(key) and (row := rows.get(key)) is not None]
+    print(tables((arguments.folder / "results.md").read_text(encoding="utf-8")))
+    own = {(row["pair"], row["generator"]) for row in done if row["strategy"] == arguments.of}
+    for pair, generator in sorted(own):
+        beside = [row for row in done if row["pair"] == pair and row["generator"] in (generator, None)]
+        print(
+            "\n" + "\n".join([f"### {pair}, {generator}: by how much it is ahead", "", *ratios(beside, arguments.of)])
+        )
+
+
+if __name__ == "__main__":
+    main()
