@@ -3,8 +3,9 @@
     python docs/benchmarks/results.py FOLDER [--of nsga2]
 
 FOLDER is where `diffgan bench` wrote. The tables are those of its results.md, with headings one deeper and without the
-unique triggers by time. A ratio is that of the medians over seeds at a mark; in brackets, A12: how probably a run of the
-one has a greater DV than a run of the other. There is no ratio where a strategy did not reach the mark, or found nothing.
+unique triggers by time. A ratio is that of the medians over seeds at a mark; in brackets, A12: how probably a run of
+the one has a greater DV than a run of the other. There is no ratio where a strategy did not reach the mark, or found
+nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from diffgan.bench.rows import Rows
+from diffgan.bench.rows import DONE, Rows
 from diffgan.bench.wording import mark_name
 from diffgan.stats import vargha_delaney
 
@@ -73,14 +74,13 @@ def main() -> None:
     parser.add_argument("--of", default="nsga2", metavar="STRATEGY")
     arguments = parser.parse_args()
     rows = Rows(arguments.folder)
-    done = [row for key in rows.keys() if rows.is_done(key) and (row := rows.get(key)) is not None]
+    done = [row for row in map(rows.get, rows.keys()) if row is not None and row["status"] == DONE]
     print(tables((arguments.folder / "results.md").read_text(encoding="utf-8")))
     own = {(row["pair"], row["generator"]) for row in done if row["strategy"] == arguments.of}
     for pair, generator in sorted(own):
         beside = [row for row in done if row["pair"] == pair and row["generator"] in (generator, None)]
-        print(
-            "\n" + "\n".join([f"### {pair}, {generator}: by how much it is ahead", "", *ratios(beside, arguments.of)])
-        )
+        print(f"\n### {pair}, {generator}: by how much it is ahead\n")
+        print("\n".join(ratios(beside, arguments.of)))
 
 
 if __name__ == "__main__":
