@@ -54,7 +54,8 @@ def _open(path: Path) -> Callable[..., Tensor]:
     if suffix in (".pt", ".ts"):
         from diffgan.models.torchscript import open_module
 
-        return open_module(path)
+        quick: Callable[..., Tensor] = _quickened(open_module(path))
+        return quick
     if suffix == ".pt2":
         from diffgan.models.exported import open_program
 
@@ -62,6 +63,14 @@ def _open(path: Path) -> Callable[..., Tensor]:
     if suffix == ".onnx":
         return _onnx(path)
     raise GeneratorError(f"{path} is no generator that diffgan reads: give TorchScript (.pt), .pt2 or .onnx.")
+
+
+def _quickened(module: Any) -> Any:
+    """With a pixel's channels side by side, which transposed convolutions on a processor are faster with."""
+    try:
+        return module.to(memory_format=torch.channels_last)
+    except RuntimeError:  # weights of other dimensions have no such layout
+        return module
 
 
 def _onnx(path: Path) -> Callable[..., Tensor]:
