@@ -39,6 +39,10 @@ class Novelty:
     def __len__(self) -> int:
         return len(self._log)
 
+    def thin(self, fewer: int) -> float:
+        """The share of the cells that hold less than so many, of those that hold any; 0 where there are none."""
+        return sum(len(cell) < fewer for cell in self._cells.values()) / max(1, len(self._cells))
+
     def admit(self, small: ByteImages, cells: Ints) -> NDArray[np.bool_]:
         """Which of N thumbnails are distinct from those before them, also among the N; they are remembered."""
         return self._looked_through(small, cells, remember=True)

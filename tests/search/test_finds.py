@@ -15,6 +15,7 @@ from diffgan.search.novelty import Novelty
 from diffgan.search.strategies import build_strategy
 from diffgan.search.strategies.finds import Finds
 from diffgan.search.strategies.nsga2 import Nsga2
+from diffgan.search.strategies.nsga2_settings import Nsga2Settings
 from diffgan.search.strategies.population import Population
 from diffgan.testing.strategies import SmallSearch, small_setup
 
@@ -23,8 +24,8 @@ FIXED: Mapping[str, Any] = {"mode": "bounded", "first": 1_000_000}
 
 
 def finds(**changes: Any) -> Finds:
-    settings: dict[str, Any] = {"most": 100, "cell_share": 1.0, "novelty": Novelty(0.0), "recognises": None}
-    return Finds(2, **(settings | changes))
+    settings: dict[str, Any] = {"most": 100, "cell_share": 1.0, "explore": 0.0, "recognises": None}
+    return Finds(2, **(settings | {"novelty": Novelty(0.0)} | changes))
 
 
 def candidates(*cells: int, divergence: Any = 1.0, diversity: Any = 1.0) -> Population:
@@ -85,6 +86,28 @@ def test_no_cell_has_more_than_its_share_of_the_matings() -> None:
     assert (cells[winners] == 0).mean() == pytest.approx(0.25, abs=0.03)
     assert (cells[winners] == 1).mean() == pytest.approx(0.75 * 2 / (2 + 2 * 3**0.5 + 4), abs=0.02)
     assert (cells[winners] == cells[mates]).all()
+
+
+def test_as_long_as_cells_are_thin_some_of_the_matings_go_evenly_to_all() -> None:
+    made = taken(finds(explore=0.6, most=200), candidates(*[0] * 100, *[1] * 64, *[2] * 4, 3))
+    # Two of four cells have fewer than 64.
+    assert made.exploring == pytest.approx(0.3)
+    winners, _ = made.parents(8000, weights=WEIGHTS, rng=np.random.default_rng(0))
+    roots = np.sqrt([100, 64, 4, 1])
+    expected = 0.7 * roots / roots.sum() + 0.3 / 4
+    assert np.bincount(made.members.cell[winners]) / 8000 == pytest.approx(expected, abs=0.02)
+
+
+def test_where_no_cell_is_thin_nothing_explores() -> None:
+    assert finds(explore=1.0).exploring == 0
+    assert taken(finds(explore=1.0, most=200), candidates(*[0] * 64, *[1] * 65)).exploring == 0
+
+
+def test_classes_are_drawn_anew_the_more_often_the_more_the_search_explores() -> None:
+    settings = Nsga2Settings(class_mutation=0.03)
+    assert settings.class_rate(0.0) == 0.03
+    assert settings.class_rate(0.4) == pytest.approx(0.13)
+    assert Nsga2Settings(class_mutation=0.9).class_rate(0.8) == 1
 
 
 def test_the_most_used_make_room_and_stay_remembered() -> None:

@@ -77,10 +77,11 @@ def breed(
     genome: Genome,
     settings: Nsga2Settings,
     siblings: bool = True,
+    class_rate: float | None = None,
 ) -> Brood:
     """Two children of each pair of rows; each has the class of one parent, the one that it is said to descend from.
 
-    Without siblings there is but one, who descends from the first.
+    Without siblings there is but one, who descends from the first. The class rate is the settings' where it is None.
     """
     ones, others = crossed(
         parents.points[first],
@@ -101,5 +102,6 @@ def breed(
     rows = np.concatenate([first, second]) if siblings else first
     classes = parents.classes[rows]
     if genome.classes is not None:
-        classes = mutated_classes(classes, rng, count=genome.classes, rate=settings.class_mutation)
+        rate = settings.class_mutation if class_rate is None else class_rate
+        classes = mutated_classes(classes, rng, count=genome.classes, rate=rate)
     return Brood(points, classes, parents.evaluation[rows])

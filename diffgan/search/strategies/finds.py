@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 #: Which images look valid.
 Recognises = Callable[[ByteImages], NDArray[np.bool_]]
 
+#: A cell with fewer finds than this is thin.
+_FEW = 64
 #: Where there are too many, this part of them makes room at a time.
 _CUT = 4
 #: Bytes of a part of the state, and its most rows: a checkpoint writes a part anew only where it has changed.
@@ -39,14 +41,22 @@ class Finds:
         genes: of an individual.
         most: so many can be parents; beyond, NSGA-II's survival says who stays.
         cell_share: the most of the matings that one cell has, where there are enough cells.
+        explore: the share of the matings that goes evenly to all cells as long as all are thin.
         novelty: remembers what is distinct, also of those who made room.
         recognises: which images look valid; None: all do.
     """
 
     def __init__(
-        self, genes: int, *, most: int, cell_share: float, novelty: Novelty, recognises: Recognises | None
+        self,
+        genes: int,
+        *,
+        most: int,
+        cell_share: float,
+        explore: float,
+        novelty: Novelty,
+        recognises: Recognises | None,
     ) -> None:
-        self._most, self._cell_share = most, cell_share
+        self._most, self._cell_share, self._explore = most, cell_share, explore
         self.novelty, self._recognises = novelty, recognises
         self.members = Population.empty(genes)
         self.recognised = 0
@@ -60,6 +70,11 @@ class Finds:
     def distinct(self) -> int:
         """How many are remembered, parents or not."""
         return len(self.novelty)
+
+    @property
+    def exploring(self) -> float:
+        """The share of the matings that goes evenly to all cells: the less, the fewer of them are thin."""
+        return self._explore * self.novelty.thin(_FEW)
 
     @property
     def look_valid(self) -> bool:
@@ -93,8 +108,8 @@ class Finds:
     def parents(self, count: int, *, weights: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Rows of parents, and of a mate for each from the same cell; each has been a parent once more.
 
-        A cell is drawn by the root of its size, and of two of its members the one that was a parent less often wins,
-        else the one that dominates, else the lot.
+        A cell is drawn evenly where the search explores, else by the root of its size, and of two of its members the
+        one that was a parent less often wins, else the one that dominates, else the lot.
         """
         order = np.argsort(self.members.cell, kind="stable")
         _, starts, sizes = np.unique(self.members.cell[order], return_index=True, return_counts=True)
@@ -140,9 +155,11 @@ class Finds:
         self.novelty.restore(own)
 
     def _shares(self, sizes: Ints) -> Floats:
-        """Each cell's chance: by the root of its size, but none above the most allowed, or a half more than is even."""
+        """Each cell's chance: by the root of its size, for those that explore evenly, but none above the most allowed,
+        or a half more than is even."""
         most = min(1.0, max(self._cell_share, 1.5 / len(sizes)))
-        shares: Floats = np.sqrt(sizes) / np.sqrt(sizes).sum()
+        even = self.exploring
+        shares: Floats = (1 - even) * np.sqrt(sizes) / np.sqrt(sizes).sum() + even / len(sizes)
         full = np.zeros(len(sizes), dtype=np.bool_)
         while (shares > most + 1e-12).any():
             full |= shares > most

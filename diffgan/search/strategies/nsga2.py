@@ -240,6 +240,7 @@ class Nsga2:
             genome=self._genome,
             settings=self._settings,
             siblings=False,
+            class_rate=self._settings.class_rate(self._finds.exploring),
         )
 
     def _bred_by_population(self, count: int) -> Brood:

@@ -49,6 +49,7 @@ def finds_of(setup: StrategySetup, settings: Nsga2Settings, genes: int) -> Finds
         genes,
         most=settings.finds,
         cell_share=settings.cell_share,
+        explore=settings.explore,
         novelty=Novelty(usual_distance(setup.images, setup.seed) if distance is None else distance),
         recognises=setup.recognises if settings.recognised else None,
     )

@@ -34,7 +34,10 @@ class Nsga2Settings(BaseModel):
         prior: where the first generation and fresh individuals come from, and what bounds the search:
             the `generator`'s own, or `uniform`: -1 to 1 for each gene, whatever the generator was trained with.
         fresh: the share of each generation that comes from the prior.
-        cell_share: the most that one cell (label of A, label of B) may hold of the population while triggers of other
+        explore: while cells (label of A, label of B) are thin, with fewer than 64 finds: the share of the matings that
+            goes evenly to all cells, times the share of the cells that are; and a quarter of that is added to the class
+            mutation.
+        cell_share: the most that one cell may hold of the population while triggers of other
             cells are waiting, or of the matings of the finds; and seven tenths of that of the children that are
             chosen for showing; 1: all of them.
         retire: so many matings, and an individual makes room for others; 0: never.
@@ -62,6 +65,7 @@ class Nsga2Settings(BaseModel):
     class_mutation: Share = 0.03
     prior: Literal["generator", "uniform"] = "generator"
     fresh: Share = 0.05
+    explore: Share = 0.9
     cell_share: float = Field(0.15, gt=0, le=1)
     retire: int = Field(0, ge=0, strict=True)
     drop_known: bool = True
@@ -97,6 +101,10 @@ class Nsga2Settings(BaseModel):
     def children(self) -> int:
         """Of a generation after the first."""
         return self.offspring or self.population
+
+    def class_rate(self, exploring: float) -> float:
+        """The share of the finds' children whose class is drawn anew, where this share of the matings explores."""
+        return min(1.0, self.class_mutation + exploring / 4)
 
     def box(self, prior: Prior) -> Prior:
         """The prior that the search samples and stays within, for a generator with that prior."""
