@@ -18,6 +18,7 @@ from diffgan.generators.artifact import seeded_networks
 from diffgan.generators.generator import Generator
 from diffgan.generators.priors import UniformPrior
 from diffgan.images import ImageSpec
+from diffgan.precision import brisk
 from diffgan.system import keep_freed_memory
 
 
@@ -116,7 +117,7 @@ class Trainer:
             spec=ImageSpec(*architecture.image),
             fingerprint="",
             data=None,
-            network=network,
+            network=brisk(network),
         )
 
     def state(self) -> dict[str, Tensor]:

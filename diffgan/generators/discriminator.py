@@ -16,6 +16,7 @@ from diffgan.features.learned import weights_fingerprint
 from diffgan.generators.artifact import read_discriminator
 from diffgan.generators.card import DataCard
 from diffgan.images import ByteImages, ImageSpec, check_bytes, to_floats
+from diffgan.precision import brisk
 from diffgan.system import keep_freed_memory
 
 #: More than this is scored in several calls, so that the maps between the layers fit the processor's cache.
@@ -88,7 +89,7 @@ class Discriminator:
     def _scores(self, images: ByteImages, labels: Tensor | None) -> NDArray[np.float32]:
         with torch.inference_mode():
             floats = torch.from_numpy(to_floats(images)).contiguous(memory_format=torch.channels_last)
-            scores: Tensor = self.network(floats, labels)
+            scores = brisk(self.network)(floats, labels)
         if not torch.isfinite(scores).all():
             raise GeneratorError(f"The discriminator of {self.name} gives scores that are not finite: train it again.")
         return scores.numpy()

@@ -16,6 +16,7 @@ from diffgan.errors import GeneratorError
 from diffgan.generators.artifact import artifact_fingerprint, read_generator
 from diffgan.generators.priors import Latents, Prior
 from diffgan.images import ByteImages, ImageSpec
+from diffgan.precision import brisk
 from diffgan.system import keep_freed_memory
 
 #: Latents and labels to float images, N x C x H x W in [0, 1].
@@ -130,5 +131,5 @@ def load_generator(source: str | os.PathLike[str]) -> Generator:
         data=card.data.fingerprint,
         source=str(path),
         # Convolutions on a processor are faster when a pixel's channels lie side by side.
-        network=network.to(memory_format=torch.channels_last),
+        network=brisk(network.to(memory_format=torch.channels_last)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from diffgan.images import ByteImages
 from diffgan.search.collapse import CollapseMeter, cells_of
 from diffgan.search.refits import Refits
 from diffgan.search.screen import TELLING
-from diffgan.search.strategies.breeding import Brood, Genome, breed, fresh
+from diffgan.search.strategies.breeding import Brood, Genome, fresh
+from diffgan.search.strategies.nsga2_broods import Given, bred_by_finds, bred_by_population
 from diffgan.search.strategies.nsga2_parts import batch_after, diversity_of, finds_of, screen_of
 from diffgan.search.strategies.nsga2_settings import Nsga2Settings
 from diffgan.search.strategies.nsga2_survivors import contenders, survivors
@@ -21,7 +23,7 @@ from diffgan.search.strategies.population import NO_CELL, Population
 from diffgan.search.strategies.protocol import Batch, State, StrategySetup
 from diffgan.search.strategies.randomness import pack_generator, seeded, unpack_generator
 from diffgan.search.strategies.settings import read_strategy_settings
-from diffgan.search.strategies.survival import best_first, crowding_distances, front_ranks, tournament
+from diffgan.search.strategies.survival import best_first, crowding_distances, front_ranks
 from diffgan.search.strategies.told import Told
 
 if TYPE_CHECKING:
@@ -221,37 +223,18 @@ class Nsga2:
         if new == count:
             return drawn
         led = self._led(count - new)
-        bred = self._bred_by_finds(led).joined(self._bred_by_population(count - new - led))
-        return bred.joined(drawn)
+        given = Given(self._weights, self._rng, self._genome, self._settings)
+        broods: list[Brood] = []
+        if self._finds is not None and led:
+            broods.append(bred_by_finds(self._finds, led, given))
+        if rest := count - new - led:
+            bred, self._parents = bred_by_population(self._parents, self._crowding, rest, given)
+            broods.append(bred)
+        return reduce(Brood.joined, [*broods, drawn])
 
     def _led(self, count: int) -> int:
         """How many of so many children the finds have."""
         return 0 if self._finds is None else min(count, self._settings.reach * len(self._finds))
-
-    def _bred_by_finds(self, count: int) -> Brood:
-        if self._finds is None or not count:
-            return fresh(0, self._genome, self._rng)
-        first, second = self._finds.parents(count, weights=self._weights, rng=self._rng)
-        return breed(
-            self._finds.members,
-            first,
-            second,
-            self._rng,
-            genome=self._genome,
-            settings=self._settings,
-            siblings=False,
-            class_rate=self._settings.class_rate(self._finds.exploring),
-        )
-
-    def _bred_by_population(self, count: int) -> Brood:
-        if not count:
-            return fresh(0, self._genome, self._rng)
-        pairs = -(-count // 2)
-        rows = tournament(self._objectives(self._parents), self._crowding, 2 * pairs, self._rng)
-        self._parents = self._parents.mated(rows)
-        first, second = rows[:pairs], rows[pairs:]
-        bred = breed(self._parents, first, second, self._rng, genome=self._genome, settings=self._settings)
-        return bred.first(count)
 
     def _classes(self, brood: Brood | Population) -> NDArray[np.int64] | None:
         return None if self._genome.classes is None else brood.classes
@@ -265,9 +248,6 @@ class Nsga2:
             return np.zeros(len(images))
         with self._stopwatch.measure("diversity"):
             return self._diversity.scores(images)
-
-    def _objectives(self, population: Population) -> NDArray[np.float64]:
-        return population.objectives * self._weights
 
     def _advance(self, found: ByteImages) -> None:
         if self._diversity is None:
@@ -294,7 +274,7 @@ class Nsga2:
         self._dropped += doubles
         if self._stale:
             everybody = everybody.rescored(self._diversities(everybody))
-        objectives = self._objectives(everybody)
+        objectives = everybody.objectives * self._weights
         ranks = front_ranks(objectives)
         crowding = crowding_distances(objectives, ranks)
         order = survivors(everybody, best_first(ranks, crowding, self._rng), self._settings)
