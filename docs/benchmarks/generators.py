@@ -1,9 +1,11 @@
 """How good and how cheap generators are: a judge's figures on samples over the full prior, and the cost of an image.
 
 python docs/benchmarks/generators.py GENERATOR... --data DATA [--judge ORACLE.onnx... --train DATA] [--models A B]
+    [--float32]
 
 The judge's models show probabilities and features; it is calibrated on DATA. Neighbours (k = 5) are those of the first
 model's features, against images of --train. The cost, with --models, is the median over rounds in which all take turns.
+--float32: each generator also as it is on a processor without bfloat16: what that costs, and how far images are apart.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from time import perf_counter
+from unittest.mock import patch
 
 import numpy as np
 
@@ -34,14 +37,19 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--train")
     parser.add_argument("--models", nargs=2)
+    parser.add_argument("--float32", action="store_true")
     arguments = parser.parse_args()
     data = load_dataset(arguments.data)
     generators = [load_generator(path) for path in arguments.generators]
     if arguments.judge:
         judge_all(generators, arguments.judge, data, load_dataset(arguments.train))
-    if arguments.models:
+    exact = [in_float32(path) for path in arguments.generators] if arguments.float32 else []
+    for generator, other in zip(generators, exact, strict=False):
+        tell_apart(generator, other)
+    if arguments.models or exact:
         calls = {generator.name: sampling(generator) for generator in generators}
-        calls |= {path: classifying(path, data) for path in arguments.models}
+        calls |= {f"{generator.name} in float32": sampling(generator) for generator in exact}
+        calls |= {path: classifying(path, data) for path in arguments.models or ()}
         for name, microseconds in costs(calls).items():
             print(f"{name}: {microseconds:.1f} µs an image")
 
@@ -58,6 +66,19 @@ def judge_all(generators: list[Generator], paths: list[str], data: Dataset, trai
         images, _, classes = generator.sample(SAMPLES, np.random.default_rng(1))
         describe(generator.name, judge, real, images, classes)
         print(f"    to the nearest image of the data: {np.median(nearest_to(images, data.images)):.4f} on pixels")
+
+
+def in_float32(path: str) -> Generator:
+    """The generator, without bfloat16 on the way."""
+    with patch("diffgan.precision.is_brisk", return_value=False):
+        return load_generator(path)
+
+
+def tell_apart(generator: Generator, other: Generator) -> None:
+    """By how many grey levels they differ."""
+    made, expected = (np.int16(one.sample(BATCH, np.random.default_rng(0))[0]) for one in (generator, other))
+    levels = np.abs(made - expected)
+    print(f"{generator.name}: {levels.mean():.2f} grey levels from float32 on average, {levels.max()} at most")
 
 
 def classifying(path: str, data: Dataset) -> Callable[[], object]:
