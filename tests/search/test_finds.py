@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from diffgan.images import ByteImages
 from diffgan.search.novelty import Novelty
 from diffgan.search.strategies import build_strategy
+from diffgan.search.strategies.breeding import Genome
 from diffgan.search.strategies.finds import Finds
 from diffgan.search.strategies.nsga2 import Nsga2
+from diffgan.search.strategies.nsga2_broods import Given, bred_by_finds
 from diffgan.search.strategies.nsga2_settings import Nsga2Settings
 from diffgan.search.strategies.population import Population
 from diffgan.testing.strategies import SmallSearch, small_setup
@@ -108,6 +110,15 @@ def test_classes_are_drawn_anew_the_more_often_the_more_the_search_explores() ->
     assert settings.class_rate(0.0) == 0.03
     assert settings.class_rate(0.4) == pytest.approx(0.13)
     assert Nsga2Settings(class_mutation=0.9).class_rate(0.8) == 1
+
+
+def test_children_of_finds_get_another_class_as_often_as_the_search_explores() -> None:
+    made = taken(finds(explore=1.0), candidates(*[0] * 4, *[1] * 4))
+    settings = Nsga2Settings(class_mutation=0.0)
+    genome = Genome(genes=2, bounds=(0.0, 32.0), classes=10)
+    bred = bred_by_finds(made, 4000, Given(WEIGHTS, np.random.default_rng(0), genome, settings))
+    # All cells are thin, so a quarter is drawn anew, and one in ten of those is the class that it was (0).
+    assert (bred.classes != 0).mean() == pytest.approx(0.225, abs=0.03)
 
 
 def test_the_most_used_make_room_and_stay_remembered() -> None:
