@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 #: The most children made for each one shown, and as many where queries are what counts.
 MOST = 4
 #: Images that the mimic has to have learned from before anybody asks it.
-WARM = 4096
+WARM = 512
 #: The most of those chosen that one cell, as the mimic expects it, may hold, as a part of `cell_share`.
 _OF_SHARE = 0.7
 #: Pixels along a side of the thumbnails that the mimic sees.

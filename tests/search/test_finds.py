@@ -165,7 +165,7 @@ def test_children_descend_from_finds_as_soon_as_there_are_some() -> None:
     assert (parents < 0).sum() == 8
 
 
-@pytest.mark.parametrize(("finds", "sizes"), [(100, [128] * 16 + [256]), (0, [512] * 5)])
+@pytest.mark.parametrize(("finds", "sizes"), [(100, [64] * 16 + [128] * 8 + [256]), (0, [512] * 5)])
 def test_where_finds_lead_the_first_batches_are_small(finds: int, sizes: list[int]) -> None:
     settings = {"population": 2048, "finds": finds, "diversity": FIXED}
     strategy = build_strategy("nsga2", small_setup(batch_size=512, settings=settings))

@@ -23,6 +23,7 @@ from diffgan.search.screen import MOST, Screen
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies import build_strategy
 from diffgan.search.strategies.nsga2 import Nsga2
+from diffgan.search.strategies.protocol import NO_PARENT
 from diffgan.search.thumbnails import thumbnails
 from diffgan.testing.strategies import SmallSearch, small_setup
 from tests.search.pairs import pair
@@ -179,6 +180,35 @@ def test_where_a_clock_does_what_they_cost_decides_and_is_kept() -> None:
     again.restore(state)
     SmallSearch(again).rounds(2)
     assert again.facts()["made"] == 5 * 32 * MOST + 3 * 32
+
+
+@pytest.mark.parametrize(
+    ("settings", "made"),
+    [
+        # Each batch is chosen from 1,024.
+        ({}, 32 * 1024),
+        ({"screen": 3}, (16 * 64 + 8 * 128 + 8 * 256) * 3),
+        ({"screen": 1}, 16 * 64 + 8 * 128 + 8 * 256),
+    ],
+)
+def test_small_first_batches_are_chosen_from_a_full_one(settings: dict[str, int], made: int) -> None:
+    strategy = searching(settings={"population": 1024, **settings}, batch_size=1024)
+    search = SmallSearch(strategy)
+    assert sum(len(search.round()) for _ in range(32)) == 4096
+    assert strategy.facts()["made"] == made
+
+
+@pytest.mark.parametrize(("finds", "first"), [(100, 256), (0, 1024)])
+def test_the_first_generation_is_small_where_finds_breed(finds: int, first: int) -> None:
+    strategy = searching(settings={"population": 1024, "finds": finds})
+    search = SmallSearch(strategy)
+    drawn = 0
+    while not strategy.facts()["generation"]:
+        batch = search.round()
+        drawn += len(batch)
+        assert batch.parent is not None
+        assert (batch.parent == NO_PARENT).all()
+    assert drawn == first
 
 
 def test_a_recogniser_without_a_first_look_is_asked_about_triggers_only() -> None:

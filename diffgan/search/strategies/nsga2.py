@@ -16,7 +16,7 @@ from diffgan.search.refits import Refits
 from diffgan.search.screen import TELLING
 from diffgan.search.strategies.breeding import Brood, Genome, fresh
 from diffgan.search.strategies.nsga2_broods import Given, bred_by_finds, bred_by_population
-from diffgan.search.strategies.nsga2_parts import batch_after, diversity_of, finds_of, screen_of
+from diffgan.search.strategies.nsga2_parts import batch_after, diversity_of, finds_of, made_after, screen_of
 from diffgan.search.strategies.nsga2_settings import Nsga2Settings
 from diffgan.search.strategies.nsga2_survivors import contenders, survivors
 from diffgan.search.strategies.population import NO_CELL, Population
@@ -95,7 +95,7 @@ class Nsga2:
             started = perf_counter()
             brood = self._next_brood()
             count, screen = len(brood), self._screen
-            for _ in range(1, 1 if screen is None else screen.times):
+            for _ in range(1, self._times(count)):
                 brood = brood.joined(self._next_brood())
             made = len(brood)
             latents, images = self._shown(brood)
@@ -213,7 +213,15 @@ class Nsga2:
 
     @property
     def _generation_size(self) -> int:
-        return self._settings.children if self._generation else self._settings.population
+        return self._settings.children if self._generation else self._settings.first
+
+    def _times(self, count: int) -> int:
+        """Children to make for each of so many that are shown."""
+        if self._screen is None or not self._screen.asks:
+            return 1
+        if self._settings.screen is not None:
+            return self._screen.times
+        return max(self._screen.times, made_after(self._evaluations, count, self._batch_size))
 
     def _next_brood(self) -> Brood:
         most = self._batch_size if self._finds is None else batch_after(self._evaluations, self._batch_size)

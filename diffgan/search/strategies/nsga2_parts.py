@@ -12,20 +12,32 @@ from diffgan.search.strategies.protocol import StrategySetup
 from diffgan.search.thumbnails import usual_distance
 
 #: Images of the first batches, and how many times that of a batch have to be known before it doubles.
-_FIRST, _KNOWN = 128, 8
+_FIRST, _KNOWN = 64, 8
+#: The most children that are made for each one of a small batch.
+_MADE = 16
 
 
 def batch_after(evaluations: int, most: int) -> int:
     """Images of the next batch of a search that finds lead: few at first, since each batch learns from those before.
 
     Example:
-        >>> [batch_after(count, 512) for count in (0, 2047, 2048, 4096, 100_000)]
-        [128, 128, 256, 512, 512]
+        >>> [batch_after(count, 512) for count in (0, 1023, 1024, 4096, 100_000)]
+        [64, 64, 128, 512, 512]
     """
     count = _FIRST
     while count < most and 2 * count * _KNOWN <= evaluations:
         count *= 2
     return min(count, most)
+
+
+def made_after(evaluations: int, count: int, most: int) -> int:
+    """Children to make, at least, for each of so many that are shown: a small first batch is chosen from a full one.
+
+    Example:
+        >>> [made_after(evaluations, count, 1024) for evaluations, count in ((0, 64), (0, 3), (2048, 256), (8192, 3))]
+        [16, 16, 4, 1]
+    """
+    return 1 if batch_after(evaluations, most) == most else min(_MADE, most // count)
 
 
 def diversity_of(setup: StrategySetup, settings: Nsga2Settings, refits: Refits | None) -> Diversity:

@@ -17,13 +17,15 @@ _DIVERSITY = TypeAdapter(DiversitySettings)
 
 #: A generation needs two parents.
 SMALLEST = 2
+#: The most individuals of a first generation that finds follow.
+_FIRST_GENERATION = 256
 
 
 class Nsga2Settings(BaseModel):
     """NSGA-II, and what keeps it from collapsing.
 
     Attributes:
-        population: individuals that survive a generation, and those of the first.
+        population: individuals that survive a generation, and those of the first, at most 256 where finds are parents.
         offspring: children of a generation; as many as the population where left out.
         crossover: the share of pairs that cross (SBX).
         crossover_genes: the share of genes that cross in such a pair.
@@ -46,8 +48,8 @@ class Nsga2Settings(BaseModel):
         finds: so many distinct triggers that look valid can be parents; 0: the population alone breeds.
         reach: the most children that each of them has in a generation, on average; the population breeds the rest.
         recognised: whether triggers have to look valid for that, to small classifiers of the data.
-        screen: children made for each one that the models are shown; 1: no more than are shown; None: 4, or, where time
-            ends the search, as many as pay for what it takes to make them.
+        screen: children made for each one that the models are shown; 1: no more than are shown; None: up to 16 for the
+            small first batches, then 4, or, where time ends the search, as many as pay for what it takes to make them.
         least: the least divergence that they have; None: any trigger's.
         distinct: how far, in cosine distance on thumbnails, they have to be from those of their cell; None: as far as a
             real image is from the next one, the median.
@@ -96,6 +98,11 @@ class Nsga2Settings(BaseModel):
         if self.crossover == self.mutation == self.fresh == 0:
             raise ValueError("with crossover, mutation and fresh all 0, every child is a copy; raise one of them")
         return self
+
+    @property
+    def first(self) -> int:
+        """Individuals of the first generation: few where finds lead, whose children are finds far more often."""
+        return min(self.population, _FIRST_GENERATION) if self.finds else self.population
 
     @property
     def children(self) -> int:
