@@ -87,7 +87,7 @@ def bench(study: Study, out: Path, teller: Teller) -> Benched:
     """Runs what is not done yet; a cell that fails is recorded, and the rest goes on.
 
     Args:
-        study: read by `read_study`.
+        study: see `study_files.read_study`.
         out: the folder of the rows; what it holds already is not measured again.
         teller: told how it goes.
 

@@ -31,7 +31,7 @@ def bench(
     """
     from diffgan.bench.files import write_results
     from diffgan.bench.running import bench as run_bench
-    from diffgan.bench.study import read_study
+    from diffgan.bench.study_files import read_study
     from diffgan.bench.tables import results_of
 
     with stray_output_aside():

@@ -6,7 +6,8 @@ from typing import Any
 
 from diffgan.bench.rows import Row
 from diffgan.bench.running import Benched
-from diffgan.bench.study import Study, parse_study
+from diffgan.bench.study import Study
+from diffgan.bench.study_files import parse_study
 
 PLAN: dict[str, Any] = {
     "data": "digits",

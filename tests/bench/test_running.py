@@ -15,7 +15,7 @@ from diffgan.bench.cells import Cell
 from diffgan.bench.metrics import METRICS, Metric
 from diffgan.bench.rows import Row
 from diffgan.bench.running import Benched, bench
-from diffgan.bench.study import read_study
+from diffgan.bench.study_files import read_study
 from diffgan.errors import GeneratorError, UsageError
 from diffgan.generators.architecture import Architecture
 from diffgan.generators.artifact import seeded_networks, write_artifact

@@ -10,7 +10,7 @@ import yaml
 
 from diffgan import configs
 from diffgan.bench.cells import cells_of
-from diffgan.bench.study import parse_study, read_study
+from diffgan.bench.study_files import parse_study, read_study
 from diffgan.errors import UsageError
 from tests.bench.conftest import STUDY
 from tests.bench.rows_by_hand import PLAN, study
