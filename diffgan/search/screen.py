@@ -17,7 +17,7 @@ from diffgan.search.thumbnails import thumbnails
 
 Ints = NDArray[np.int64]
 
-#: The most children made for each one shown, and as many where queries are what counts.
+#: The most children made for each one of a whole batch, and as many where queries are what counts.
 MOST = 4
 #: Images that the mimic has to have learned from before anybody asks it.
 WARM = 512
@@ -66,7 +66,7 @@ class Screen:
 
     @property
     def times(self) -> int:
-        """Children made for each one shown: the most of all until it is decided."""
+        """Children made for each one of a whole batch: the most of all until it is decided."""
         return self._times or MOST
 
     @property

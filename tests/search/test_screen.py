@@ -198,6 +198,12 @@ def test_small_first_batches_are_chosen_from_a_full_one(settings: dict[str, int]
     assert strategy.facts()["made"] == made
 
 
+def test_a_batch_that_a_generation_cannot_fill_is_not_a_small_one() -> None:
+    strategy = searching(settings={"population": 64}, batch_size=4096)
+    SmallSearch(strategy).rounds(4)
+    assert strategy.facts()["made"] == 4 * 64 * MOST
+
+
 @pytest.mark.parametrize(("finds", "first"), [(100, 256), (0, 1024)])
 def test_the_first_generation_is_small_where_finds_breed(finds: int, first: int) -> None:
     strategy = searching(settings={"population": 1024, "finds": finds})

@@ -95,7 +95,8 @@ class Nsga2:
             started = perf_counter()
             brood = self._next_brood()
             count, screen = len(brood), self._screen
-            for _ in range(1, self._times(count)):
+            whole = min(self._batch_size, self._settings.children)
+            for _ in range(1, made_after(self._evaluations, count, whole, screen, self._settings)):
                 brood = brood.joined(self._next_brood())
             made = len(brood)
             latents, images = self._shown(brood)
@@ -214,14 +215,6 @@ class Nsga2:
     @property
     def _generation_size(self) -> int:
         return self._settings.children if self._generation else self._settings.first
-
-    def _times(self, count: int) -> int:
-        """Children to make for each of so many that are shown."""
-        if self._screen is None or not self._screen.asks:
-            return 1
-        if self._settings.screen is not None:
-            return self._screen.times
-        return max(self._screen.times, made_after(self._evaluations, count, self._batch_size))
 
     def _next_brood(self) -> Brood:
         most = self._batch_size if self._finds is None else batch_after(self._evaluations, self._batch_size)

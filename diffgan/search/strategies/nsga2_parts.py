@@ -30,14 +30,13 @@ def batch_after(evaluations: int, most: int) -> int:
     return min(count, most)
 
 
-def made_after(evaluations: int, count: int, most: int) -> int:
-    """Children to make, at least, for each of so many that are shown: a small first batch is chosen from a full one.
-
-    Example:
-        >>> [made_after(evaluations, count, 1024) for evaluations, count in ((0, 64), (0, 3), (2048, 256), (8192, 3))]
-        [16, 16, 4, 1]
-    """
-    return 1 if batch_after(evaluations, most) == most else min(_MADE, most // count)
+def made_after(evaluations: int, count: int, whole: int, screen: Screen | None, settings: Nsga2Settings) -> int:
+    """Children to make for each of so many that are shown: a small first batch is chosen from a whole one."""
+    if screen is None or not screen.asks:
+        return 1
+    if settings.screen is not None or batch_after(evaluations, whole) == whole:
+        return screen.times
+    return max(screen.times, min(_MADE, whole // count))
 
 
 def diversity_of(setup: StrategySetup, settings: Nsga2Settings, refits: Refits | None) -> Diversity:
