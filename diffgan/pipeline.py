@@ -29,12 +29,13 @@ from diffgan.preparation import (
     generator_of,
     recogniser_of,
     search_setup,
+    strategy_settings,
     warm_up,
 )
 from diffgan.runs import RunFolder
 from diffgan.search.evaluation import Evaluator
 from diffgan.search.loop import Moment, Search
-from diffgan.search.strategies.registry import build_strategy
+from diffgan.search.strategies.registry import build_strategy, check_settings
 from diffgan.summaries import Summary, summarise
 from diffgan.wanted import DEFAULT_SECONDS, Wanted, budget_of
 from diffgan.watching import Silent, Watcher
@@ -118,6 +119,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
     )
     if wanted.filters:
         check_wishes(wishes, dataset)
+    check_settings(wanted.strategy, strategy_settings(wanted))
     models = load_pair(a, b, spec=dataset.spec, options=(wanted.options_a, wanted.options_b))
     divergence = divergence_of(wanted.divergence)
     check_task(divergence.task, models)

@@ -197,6 +197,12 @@ def _timed(generator: Generator, stopwatch: Stopwatch) -> Generator:
     return replace(generator, network=network)
 
 
+def strategy_settings(wanted: Wanted) -> dict[str, Any]:
+    """The strategy's, of the configuration and of the call."""
+    configured = {} if wanted.config is None else configs.read_named(wanted.config).get("search") or {}
+    return {**configured, **wanted.settings}
+
+
 def search_setup(
     wanted: Wanted,
     dataset: Dataset,
@@ -208,13 +214,12 @@ def search_setup(
     recognises: Callable[[ByteImages], NDArray[np.bool_]] | None = None,
 ) -> StrategySetup:
     stopwatch = Stopwatch()
-    configured = {} if wanted.config is None else configs.read_named(wanted.config).get("search") or {}
     return StrategySetup(
         generator=None if generator is None else _timed(generator, stopwatch),
         images=dataset.images,
         labels=dataset.labels,
         seed=wanted.seed,
-        settings={**configured, **wanted.settings},
+        settings=strategy_settings(wanted),
         batch_size=wanted.batch,
         divergence=divergence,
         recall=lambda places: archive.images_at(places + 1),

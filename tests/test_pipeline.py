@@ -234,6 +234,19 @@ def test_what_does_not_fit_says_why(gan: Path, tmp_path: Path, wanted: dict[str,
         go(gan, tmp_path / "run", **wanted)
 
 
+def test_a_setting_that_does_not_fit_is_told_before_anything_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("classifiers were opened, or a generator was trained")
+
+    for name in ("generator_of", "recogniser_of"):
+        monkeypatch.setattr(f"diffgan.pipeline.{name}", refused)
+    with pytest.raises(DiffganError, match=r"explore = 2 does not fit the strategy nsga2"):
+        go(tmp_path, tmp_path / "run", strategy="nsga2", settings={"explore": 2})
+    assert not (tmp_path / "run").exists()
+
+
 def test_models_of_other_classes_are_refused(gan: Path, tmp_path: Path) -> None:
     with pytest.raises(DiffganError, match=r"10 classes and .* 4"):
         compare(ten(1, 0.0), linear(1), data="digits:test", generator=gan, out=tmp_path / "run", evaluations=10)

@@ -25,6 +25,7 @@ from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known, predict_labels
 from diffgan.models.pairs import load_pair
 from diffgan.preparation import fitting_discriminator
+from diffgan.search.strategies.registry import check_settings
 
 Facts = dict[str, Any]
 
@@ -75,15 +76,17 @@ def open_study(study: Study, note: Callable[[str], None] = lambda _: None) -> Op
     """Opens data, models, generators and judge, and closes again what a cell opens for itself.
 
     Raises:
-        DiffganError: one of them cannot be opened, or does not fit the data.
+        DiffganError: one of them cannot be opened, or does not fit the data, or a strategy does not take its settings.
     """
+    for name, plan in study.strategies.items():
+        check_settings(study.registered(name), plan.settings)
     note("Opening what the study names …")
     data = load_dataset(study.data)
     judge = None if study.judge is None else _judge(study.judge, data)
     extractor = None if study.diversity is None else _extractor(study.diversity)
     pairs, initial = {}, {}
-    for name, plan in study.pairs.items():
-        models = _pair(plan, data)
+    for name, pair in study.pairs.items():
+        models = _pair(pair, data)
         pairs[name] = {side: _model_facts(model) for side, model in zip("ab", models, strict=True)}
         initial[name] = _initial(models, data, judge)
         for model in models:

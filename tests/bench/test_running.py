@@ -244,3 +244,9 @@ def test_a_generator_of_other_images_is_told_before_anything_runs(project: Path)
     with pytest.raises(GeneratorError, match="makes images of 1×4×16"):
         go(project)
     assert not (project / "out" / "cells.jsonl").exists()
+
+
+def test_a_setting_that_does_not_fit_is_told_before_anything_runs(project: Path) -> None:
+    with pytest.raises(UsageError, match="the strategy random has no setting 'popsize'"):
+        go(project, strategies={"odd": {"strategy": "random", "settings": {"popsize": 3}}}, baseline="odd")
+    assert not (project / "out" / "cells.jsonl").exists()

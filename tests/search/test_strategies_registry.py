@@ -10,7 +10,7 @@ import pytest
 
 from diffgan.errors import UsageError
 from diffgan.search.strategies import build_strategy, strategy_names
-from diffgan.search.strategies.registry import needs_discriminator, needs_generator
+from diffgan.search.strategies.registry import check_settings, needs_discriminator, needs_generator
 from diffgan.testing.strategies import small_generator, small_setup
 
 OURS = ["nsga2", "diffgan-paper", "random", "divergence-only", "diversity-only"]
@@ -64,6 +64,19 @@ def test_a_setting_that_does_not_fit_is_named(settings: dict[str, Any], said: st
     with pytest.raises(UsageError, match=said) as caught:
         build_strategy("nsga2", small_setup(settings=settings))
     assert "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match=said):
+        check_settings("nsga2", settings)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_settings_can_be_checked_before_a_strategy_is_built(name: str) -> None:
+    check_settings(name, {})
+    with pytest.raises(UsageError, match=f"the strategy {name} has no setting 'popsize'"):
+        check_settings(name, {"popsize": 3})
+
+
+def test_another_packages_strategy_checks_its_settings_itself() -> None:
+    check_settings("theirs", {"popsize": 3})
 
 
 def test_random_has_no_settings() -> None:

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from diffgan.errors import UsageError
 from diffgan.search.strategies.protocol import Strategy, StrategyFactory, StrategySetup
+from diffgan.search.strategies.settings import read_strategy_settings
 
 _GROUP = "diffgan.strategies"
 
 
 @dataclass(frozen=True)
 class _Ours:
-    """Where a strategy is, and what a run has to bring for it."""
+    """Where a strategy and its settings are, and what a run has to bring for it."""
 
     module: str
     attribute: str
+    settings: str
     needs_generator: bool = True
     needs_discriminator: bool = False
     asks_recogniser: bool = False
 
 
+_NSGA2, _DRFUZZ = "nsga2_settings.Nsga2Settings", "drfuzz_settings.DrfuzzSettings"
+
 #: A name of ours cannot be taken over, or figures would not be comparable.
 _OURS = {
-    "nsga2": _Ours("nsga2", "build_nsga2", asks_recogniser=True),
-    "diffgan-paper": _Ours("paper", "build_paper"),
-    "random": _Ours("random", "build_random"),
-    "divergence-only": _Ours("single", "build_divergence_only", asks_recogniser=True),
-    "diversity-only": _Ours("single", "build_diversity_only", asks_recogniser=True),
-    "drfuzz": _Ours("drfuzz", "build_drfuzz", needs_generator=False, needs_discriminator=True),
-    "drfuzz-free": _Ours("drfuzz", "build_drfuzz_free", needs_generator=False),
-    "dflare": _Ours("dflare", "build_dflare", needs_generator=False),
-    "diffchaser": _Ours("diffchaser", "build_diffchaser", needs_generator=False),
+    "nsga2": _Ours("nsga2", "build_nsga2", _NSGA2, asks_recogniser=True),
+    "diffgan-paper": _Ours("paper", "build_paper", _NSGA2),
+    "random": _Ours("random", "build_random", "random.RandomSettings"),
+    "divergence-only": _Ours("single", "build_divergence_only", _NSGA2, asks_recogniser=True),
+    "diversity-only": _Ours("single", "build_diversity_only", _NSGA2, asks_recogniser=True),
+    "drfuzz": _Ours("drfuzz", "build_drfuzz", _DRFUZZ, needs_generator=False, needs_discriminator=True),
+    "drfuzz-free": _Ours("drfuzz", "build_drfuzz_free", _DRFUZZ, needs_generator=False),
+    "dflare": _Ours("dflare", "build_dflare", "dflare_settings.DflareSettings", needs_generator=False),
+    "diffchaser": _Ours(
+        "diffchaser", "build_diffchaser", "diffchaser_settings.DiffchaserSettings", needs_generator=False
+    ),
 }
 
 
@@ -49,6 +57,18 @@ def build_strategy(name: str, setup: StrategySetup) -> Strategy:
         UsageError: there is none of that name, or it does not take the setup.
     """
     return _factory(name)(setup)
+
+
+def check_settings(name: str, given: Mapping[str, Any]) -> None:
+    """Whether it takes these settings, before anything long starts; another package's says so when it is built.
+
+    Raises:
+        UsageError: a key or a value does not fit.
+    """
+    if name in _OURS:
+        module, attribute = _OURS[name].settings.split(".")
+        model = getattr(import_module(f"diffgan.search.strategies.{module}"), attribute)
+        read_strategy_settings(model, given, name)
 
 
 def needs_generator(name: str) -> bool:
