@@ -10,6 +10,9 @@ import yaml
 
 from diffgan.errors import UsageError
 
+#: What a configuration may hold.
+SECTIONS = ("title", "classes", "augmentation", "gan", "search", "filters")
+
 _STUDIES = "studies"
 
 
@@ -71,9 +74,31 @@ def read_named(config: str) -> dict[str, Any]:
     """A configuration that comes with diffgan, by name, or a YAML file.
 
     Raises:
-        UsageError: there is none, or it cannot be read.
+        UsageError: there is none, it cannot be read, or it has a section that nobody would read.
     """
-    return _read_file(Path(config), "configuration", names()) if is_file_name(config) else read(config)
+    content = _read_file(Path(config), "configuration", names()) if is_file_name(config) else read(config)
+    for name in content:
+        if name not in SECTIONS:
+            hint = " (what searches is chosen by --strategy)" if name == "strategy" else ""
+            raise UsageError(f"{config} has a section {name!r}{hint}; a configuration may have {', '.join(SECTIONS)}.")
+    return content
+
+
+def section(content: dict[str, Any], name: str, origin: str) -> dict[str, Any]:
+    """The settings under that name in a configuration; none where it has no such section.
+
+    Args:
+        content: of the configuration.
+        name: of the section.
+        origin: of the content, for messages.
+
+    Raises:
+        UsageError: it holds something else.
+    """
+    settings = content.get(name) or {}
+    if not isinstance(settings, dict):
+        raise UsageError(f"{origin}: {name} holds a {type(settings).__name__}; expected KEY: VALUE lines.")
+    return settings
 
 
 def _read_file(path: Path, kind: str, known: list[str]) -> dict[str, Any]:

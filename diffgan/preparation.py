@@ -66,8 +66,9 @@ def generator_of(wanted: Wanted, dataset: Dataset, watcher: Watcher) -> Generato
     if not needs_generator(wanted.strategy):
         return None
     settings = read_settings(wanted.config, dataset.name)
+    # A generator belongs to the data: searches with other seeds share it.
     with watcher.training() as report:
-        made = cached_generator(dataset, settings, seed=wanted.seed, report=report)
+        made = cached_generator(dataset, settings, report=report)
     if made.reused:
         watcher.note(f"Using the generator trained earlier on {dataset.name} (cache: {made.folder}).")
     return load_generator(made.folder)
@@ -145,7 +146,7 @@ def folder_of(
         },
         "data": {"name": dataset.name, "fingerprint": dataset.fingerprint},
         "generator": None if generator is None else _described(generator),
-        "strategy": {"name": wanted.strategy, "settings": dict(wanted.settings)},
+        "strategy": {"name": wanted.strategy, "settings": strategy_settings(wanted)},
         "divergence": wanted.divergence,
         "min_distance": wanted.min_distance,
         "batch": wanted.batch,
@@ -199,8 +200,9 @@ def _timed(generator: Generator, stopwatch: Stopwatch) -> Generator:
 
 def strategy_settings(wanted: Wanted) -> dict[str, Any]:
     """The strategy's, of the configuration and of the call."""
-    configured = {} if wanted.config is None else configs.read_named(wanted.config).get("search") or {}
-    return {**configured, **wanted.settings}
+    if wanted.config is None:
+        return dict(wanted.settings)
+    return configs.section(configs.read_named(wanted.config), "search", wanted.config) | dict(wanted.settings)
 
 
 def search_setup(

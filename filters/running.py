@@ -131,12 +131,7 @@ def _settings(wishes: FilterWishes, data: Dataset) -> FilterSettings:
     name = data.name.partition(":")[0]
     own = configs.read(name) if name in configs.names() else {}
     chosen = {} if config is None else configs.read_named(config)
-    merged: dict[str, Any] = {}
-    for content in (own, chosen):
-        section = content.get("filters") or {}
-        if not isinstance(section, dict):
-            raise UsageError(f"{config or name}: filters holds a {type(section).__name__}; expected KEY: VALUE lines.")
-        merged |= section
+    merged = configs.section(own, "filters", name) | configs.section(chosen, "filters", config or name)
     if wishes.discriminator is not None and merged.get("discriminator") is None:
         merged["discriminator"] = KEEP  # who names one wants its verdict
     return read_filter_settings(merged, config or name)

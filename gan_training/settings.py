@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
@@ -69,7 +69,7 @@ def read_settings(config: str | None, data: str) -> TrainingSettings:
     own = configs.read(name) if name in configs.names() else {}
     chosen = {} if config is None else configs.read_named(config)
     origin = config or name
-    gan = _section(own, name) | _section(chosen, origin)
+    gan = configs.section(own, "gan", name) | configs.section(chosen, "gan", origin)
     augmentation = chosen.get("augmentation", own.get("augmentation"))
     extra = {} if augmentation is None else {"augmentation": augmentation}
     try:
@@ -78,10 +78,3 @@ def read_settings(config: str | None, data: str) -> TrainingSettings:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{origin}: {where} does not fit: {first['msg'].removeprefix('Value error, ')}.") from error
-
-
-def _section(content: dict[str, Any], origin: str) -> dict[str, Any]:
-    gan = content.get("gan") or {}
-    if not isinstance(gan, dict):
-        raise UsageError(f"{origin}: gan holds a {type(gan).__name__}; expected KEY: VALUE lines.")
-    return gan

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 import diffgan
 from diffgan.datasets import Dataset, load_dataset
@@ -181,6 +182,33 @@ def test_going_on_otherwise_shows_the_difference(gan: Path, tmp_path: Path) -> N
         go(gan, tmp_path / "none", resume=True)
 
 
+def test_going_on_under_another_configuration_shows_the_difference(gan: Path, tmp_path: Path) -> None:
+    config = tmp_path / "mine.yaml"
+    config.write_text("search: {lanes: 8}\n")
+    first = go(gan, tmp_path / "run", strategy="dflare", config=str(config))
+    assert yaml.safe_load((first.folder / "config.yaml").read_text())["strategy"]["settings"] == {"lanes": 8}
+    go(gan, tmp_path / "run", strategy="dflare", config=str(config), resume=True, evaluations=2000)
+    config.write_text("search: {lanes: 9}\n")
+    with pytest.raises(DiffganError, match=r"strategy\.settings\.lanes was 8, is 9"):
+        go(gan, tmp_path / "run", strategy="dflare", config=str(config), resume=True, evaluations=3000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("serach: {lanes: 8}", "has a section 'serach'; a configuration may have title, classes, augmentation, gan"),
+        ("strategy: dflare", r"has a section 'strategy' \(what searches is chosen by --strategy\)"),
+        ("search: [lanes, 8]", "search holds a list; expected KEY: VALUE lines"),
+    ],
+)
+def test_a_configuration_that_nobody_would_read_is_refused(gan: Path, tmp_path: Path, text: str, message: str) -> None:
+    config = tmp_path / "mine.yaml"
+    config.write_text(text + "\n")
+    with pytest.raises(DiffganError, match=message):
+        go(gan, tmp_path / "run", strategy="dflare", config=str(config))
+    assert not (tmp_path / "run").exists()
+
+
 def test_near_duplicates_are_kept_out(gan: Path, tmp_path: Path) -> None:
     free = go(gan, tmp_path / "free")
     apart = go(gan, tmp_path / "apart", min_distance=0.1)
@@ -267,13 +295,14 @@ def test_a_generator_is_trained_once_and_then_reused(tmp_path: Path) -> None:
     path = tmp_path / "quick.yaml"
     path.write_text("gan: {steps: 20, width: 4, discriminator_width: 4, latent: 8}\n")
     watcher = Listening()
-    for name in ("one", "two"):
+    for seed, name in enumerate(("one", "two")):
         compare(
             ten(1, 0.0),
             ten(2, 0.3),
             data="digits:test",
             config=str(path),
             out=tmp_path / name,
+            seed=seed,
             evaluations=100,
             strategy="random",
             filters=False,
