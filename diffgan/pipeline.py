@@ -22,6 +22,7 @@ from diffgan.models.pairs import load_pair
 from diffgan.preparation import (
     admission,
     archive_of,
+    check_distance,
     check_task,
     discriminator_of,
     divergence_of,
@@ -35,6 +36,7 @@ from diffgan.preparation import (
 from diffgan.runs import RunFolder
 from diffgan.search.evaluation import Evaluator
 from diffgan.search.loop import Moment, Search
+from diffgan.search.strategies.protocol import Strategy, StrategySetup
 from diffgan.search.strategies.registry import build_strategy, check_settings
 from diffgan.summaries import Summary, summarise
 from diffgan.wanted import DEFAULT_SECONDS, Wanted, budget_of
@@ -120,6 +122,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
     if wanted.filters:
         check_wishes(wishes, dataset)
     check_settings(wanted.strategy, strategy_settings(wanted))
+    check_distance(wanted.min_distance)
     models = load_pair(a, b, spec=dataset.spec, options=(wanted.options_a, wanted.options_b))
     divergence = divergence_of(wanted.divergence)
     check_task(divergence.task, models)
@@ -140,7 +143,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
             divergence=divergence,
             recognises=recognises,
         )
-        strategy = build_strategy(wanted.strategy, setup)
+        strategy = _built(wanted, setup, archive, folder)
         search = Search(
             strategy,
             Evaluator(*models, divergence),
@@ -172,6 +175,17 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
     return Comparison(folder.path, folder.summary() or summary, filtered, report)
 
 
+def _built(wanted: Wanted, setup: StrategySetup, archive: Archive, folder: RunFolder) -> Strategy:
+    """The strategy; where it is refused, nothing has begun, and the folder can be had again."""
+    try:
+        return build_strategy(wanted.strategy, setup)
+    except DiffganError:
+        archive.close()
+        if not wanted.resume:
+            folder.discard()
+        raise
+
+
 def _filtered(folder: RunFolder, wishes: FilterWishes, watcher: Watcher) -> Filtered | None:
     """The filters' verdicts, outside the budget; what keeps them from it is told, and spoils nothing."""
     later = f"diffgan filter {folder.path}"
@@ -196,7 +210,7 @@ def _reported(
     from diffgan.report import write_report
 
     # It looks at samples of its own, and calls of an endpoint may cost money.
-    local = models if all("://" not in model.source for model in models) else None
+    local = None if any(model.remote for model in models) else models
     watcher.note("Writing the report …")
     try:
         return write_report(folder.path, models=local, data=dataset)

@@ -48,8 +48,8 @@ def check_task(task: str, models: tuple[Classifier, Classifier]) -> None:
     for model in models:
         if model.options.task != task:
             raise UsageError(
-                f"The divergence is for {task}, but {model.name} answers {model.options.task}: give --divergence one "
-                f"of that task, or the option task."
+                f"The divergence is for {task}, but {model.name} answers {model.options.task}, as all do so far: "
+                "give --divergence one of that task."
             )
 
 
@@ -168,14 +168,17 @@ def archive_of(folder: RunFolder, dataset: Dataset, *, resume: bool) -> Archive:
     return Archive.create(folder.archive, dataset.spec, dataset.classes)
 
 
+def check_distance(distance: float | None) -> None:
+    if distance is not None and not 0 < distance < 1:
+        raise UsageError(f"--min-distance is a cosine distance above 0 and below 1, not {distance}.")
+
+
 def admission(distance: float | None, archive: Archive) -> Admit | None:
     """Keeps near-duplicates of what is archived out."""
     if distance is None:
         return None
     from threadpoolctl import ThreadpoolController
 
-    if not 0 < distance < 1:
-        raise UsageError(f"--min-distance is a cosine distance above 0 and below 1, not {distance}.")
     packing = Packing([distance])
     for page in archive.stream("images"):
         packing.add([page["images"]])
@@ -227,6 +230,7 @@ def search_setup(
         recall=lambda places: archive.images_at(places + 1),
         stopwatch=stopwatch,
         clock=SearchClock(wanted.budget.seconds),
+        counted=wanted.budget.counted,
         discriminator=discriminator,
         recognises=recognises,
     )
@@ -247,7 +251,6 @@ def warm_up(
         for _ in range(2):
             images = generator.sample(batch, rng)[0]
     for model in models:
-        # Calls of an endpoint may cost money.
-        if "://" not in model.source:
+        if not model.remote:
             model.predict(to_floats(images))
     strategy.warm_up()

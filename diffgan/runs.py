@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,13 @@ class RunFolder:
         except OSError as error:
             raise UsageError(f"{path} cannot be written to ({error.strerror}): give another --out.") from error
         return folder
+
+    def discard(self) -> None:
+        """Takes back the folder of a run that was refused before it began."""
+        for name in (_CONFIG, _ENVIRONMENT, *(f"{self.archive.name}{suffix}" for suffix in ("", "-wal", "-shm"))):
+            (self.path / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.path.rmdir()
 
     @classmethod
     def reopen(cls, path: Path, config: Mapping[str, Any]) -> RunFolder:

@@ -40,6 +40,12 @@ class Wanted:
     options_a: Mapping[str, Any] | None = None
     options_b: Mapping[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        """From Python, folders may be given as texts."""
+        for name in ("out", "discriminator"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else Path(given))
+
 
 def budget_of(**limits: float | None) -> Budget:
     """Limits, checked.

@@ -254,12 +254,19 @@ def test_a_pair_that_always_disagrees_is_no_failure(gan: Path, tmp_path: Path) -
         ({"divergence": "absolute:x"}, "no number"),
         ({"divergence": "absolute:0.5"}, "regression"),
         ({"min_distance": 2.0}, "min-distance"),
+        ({"strategy": "diffchaser", "batch": 8}, "population"),
         ({"data": "nowhere.npz"}, "nowhere"),
     ],
 )
 def test_what_does_not_fit_says_why(gan: Path, tmp_path: Path, wanted: dict[str, Any], message: str) -> None:
     with pytest.raises(DiffganError, match=message):
         go(gan, tmp_path / "run", **wanted)
+    assert not (tmp_path / "run").exists()
+
+
+def test_folders_may_be_given_as_texts(gan: Path, tmp_path: Path) -> None:
+    made = go(gan, tmp_path / "run", out=str(tmp_path / "text"), evaluations=100)
+    assert made.folder == tmp_path / "text"
 
 
 def test_a_setting_that_does_not_fit_is_told_before_anything_is_trained(

@@ -46,6 +46,11 @@ class Classifier:
         self._calls = 0
 
     @property
+    def remote(self) -> bool:
+        """Whether it answers elsewhere: calls may cost money, and take their time."""
+        return "://" in self.source
+
+    @property
     def layout(self) -> Layout:
         """Where the model wants the channels."""
         return self.options.layout or self._runtime.layout
@@ -122,7 +127,7 @@ class Classifier:
 
     def _explain_fixed_batch(self, images: FloatImages, error: ModelError) -> None:
         """A model traced for one image fails on three: say so, instead of what its runtime says."""
-        if self._runtime.batch is not None or "://" in self.source:
+        if self._runtime.batch is not None or self.remote:
             return  # an endpoint that is down would be waited for twice
         try:
             self.predict(images[:1])

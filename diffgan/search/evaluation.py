@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from time import monotonic
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgan.images import ByteImages, to_floats
+from diffgan.images import ByteImages, FloatImages, to_floats
 from diffgan.models.classifier import Classifier
 from diffgan.search.divergence import Divergence
 
@@ -94,6 +95,16 @@ class Evaluator:
     def __init__(self, model_a: Classifier, model_b: Classifier, divergence: Divergence) -> None:
         self.model_a, self.model_b, self.divergence = model_a, model_b, divergence
 
+    @property
+    def queries(self) -> tuple[int, int]:
+        """Images that each model has classified so far."""
+        return self.model_a.queries, self.model_b.queries
+
+    @property
+    def remote(self) -> bool:
+        """Whether calls of a model go elsewhere, and may cost money."""
+        return self.model_a.remote or self.model_b.remote
+
     def evaluate(
         self, images: ByteImages, *, expected: NDArray[np.int64] | None = None, deadline: float | None = None
     ) -> Evaluated:
@@ -102,14 +113,18 @@ class Evaluator:
         Args:
             images: uint8, N x H x W x C.
             expected: the class that each image was made for, which guides a divergence that asks, and is no label.
-            deadline: seconds left, which remote models heed.
+            deadline: seconds left for all of it, which remote models heed.
 
         Raises:
             ModelError: a model failed.
         """
         floats = to_floats(images)
-        a = self.model_a.predict(floats, timeout=deadline)
-        b = self.model_b.predict(floats, timeout=deadline)
+        end = None if deadline is None else monotonic() + deadline
+
+        def asked(model: Classifier, shown: FloatImages) -> NDArray[np.float32]:
+            return model.predict(shown, timeout=None if end is None else end - monotonic())
+
+        a, b = asked(self.model_a, floats), asked(self.model_b, floats)
         said = self.divergence(a, b, expected)
         amount, triggers = said.amount.copy(), said.triggers.copy()
         if self.divergence.task == "classification":
@@ -119,8 +134,7 @@ class Evaluator:
                 a, b = a.copy(), b.copy()
             for row in doubtful:
                 alone = floats[row : row + 1]
-                a[row] = self.model_a.predict(alone, timeout=deadline)[0]
-                b[row] = self.model_b.predict(alone, timeout=deadline)[0]
+                a[row], b[row] = asked(self.model_a, alone)[0], asked(self.model_b, alone)[0]
                 its = None if expected is None else expected[row : row + 1]
                 again = self.divergence(a[row : row + 1], b[row : row + 1], its)
                 certain = min(margins(a[row : row + 1])[0], margins(b[row : row + 1])[0]) > TIED

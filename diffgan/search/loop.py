@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.archive import Archive, TriggerBatch
-from diffgan.errors import ArchiveError, UsageError
+from diffgan.errors import ArchiveError, ModelError, UsageError
 from diffgan.images import ByteImages, image_ids
 from diffgan.search.budgets import Budget, Spent
 from diffgan.search.checkpoint import Packer, unpack
@@ -24,6 +25,8 @@ from diffgan.search.strategies.protocol import Batch, State, Strategy
 
 #: Batches without a trigger after which the checkpoint is written all the same.
 QUIET_BATCHES = 16
+#: Seconds to the end of the search in which a model that does not answer is no failure: its deadline is over.
+_SLACK = 0.05
 
 #: Which of some new triggers are far enough from all that were admitted before.
 Admit = Callable[[ByteImages], NDArray[np.bool_]]
@@ -83,6 +86,12 @@ class Search:
         self._last: tuple[float, int] | None = None
         #: The first answers to the next batch, where a limit cut it short.
         self._begun: Begun | None = None
+        #: The strategy's state before it was asked for the batch under way, where it may be needed: asking changes it.
+        self._before: State | None = None
+        #: Whether queries are counted or cost something, so that none may be forgotten.
+        self._paid = budget.queries is not None or evaluator.remote
+        #: The queries of each model before the part under way.
+        self._asked = 0, 0
 
     def stop(self) -> None:
         """Ends the search after the batch that is under way."""
@@ -128,7 +137,8 @@ class Search:
             self.spent = self.spent.model_copy(update={"seconds": self.clock.seconds})
             watch(self.moment())
         if self._quiet:
-            self._archive.save_checkpoint(self._checkpoint(self._strategy.state()))
+            state = self._strategy.state() if self._before is None else self._before
+            self._archive.save_checkpoint(self._checkpoint(state))
         return ended
 
     def moment(self) -> Moment:
@@ -143,8 +153,10 @@ class Search:
 
     def _one_batch(self) -> None:
         started = self.clock.seconds
-        # Only a limit that may cut the batch short makes the state before it worth keeping.
-        before = self._strategy.state() if self._budget.counted or self._is_short() else None
+        # Only what may cut the batch short, or end it without an answer, makes the state before it worth keeping.
+        if self._before is None and (self._budget.counted or self._paid or self._is_short()):
+            self._before = self._strategy.state()
+        before = self._before
         with self.stopwatch.measure("selection"):
             batch = self._strategy.ask()
         done = 0 if self._begun is None else len(self._begun)
@@ -152,6 +164,8 @@ class Search:
         stop = done + (room if before is None else min(room, self._fits()))
         part = batch.rows(done, stop)
         said = self._evaluated(part)
+        if said is None:
+            return
         if stop < len(batch):
             assert before is not None
             is_new, ids = self._news(part, said)
@@ -159,6 +173,7 @@ class Search:
             self._keep(self._found(part, said, is_new), ids, lambda: before)
             return
         self._tell(part, said)
+        self._before = None
         self._last = self.clock.seconds - started, len(part)
 
     def _is_short(self) -> bool:
@@ -172,20 +187,45 @@ class Search:
         seconds, images = self._last
         return max(1, int(images * self.clock.left / max(seconds, 1e-9)))
 
-    def _evaluated(self, part: Batch) -> Evaluated:
-        asked_a, asked_b = self._evaluator.model_a.queries, self._evaluator.model_b.queries
-        with self.stopwatch.measure("models"):
-            said = self._evaluator.evaluate(part.images, expected=part.classes, deadline=self.clock.left)
+    def _evaluated(self, part: Batch) -> Evaluated | None:
+        """The answers of both models; None where the search's time was over before they came.
+
+        Raises:
+            ModelError: a model failed; what it was asked is in the checkpoint, where that counts.
+        """
+        before_a, before_b = self._evaluator.queries
+        self._asked = self.spent.queries_a, self.spent.queries_b
+        try:
+            with self.stopwatch.measure("models"):
+                said = self._evaluator.evaluate(part.images, expected=part.classes, deadline=self.clock.left)
+        except BaseException as error:
+            self._count_queries(before_a, before_b)
+            if self._before is None:
+                raise
+            with suppress(ArchiveError):
+                self._archive.save_checkpoint(self._checkpoint(self._before))
+            left = self.clock.left
+            if isinstance(error, ModelError) and left is not None and left <= _SLACK:
+                return None
+            raise
+        self._count_queries(before_a, before_b)
         self.spent = self.spent.model_copy(
             update={
-                "seconds": self.clock.seconds,
                 "evaluations": self.spent.evaluations + len(part),
-                "queries_a": self.spent.queries_a + self._evaluator.model_a.queries - asked_a,
-                "queries_b": self.spent.queries_b + self._evaluator.model_b.queries - asked_b,
                 "triggers": self.spent.triggers + int(said.triggers.sum()),
             }
         )
         return said
+
+    def _count_queries(self, before_a: int, before_b: int) -> None:
+        after_a, after_b = self._evaluator.queries
+        self.spent = self.spent.model_copy(
+            update={
+                "seconds": self.clock.seconds,
+                "queries_a": self.spent.queries_a + after_a - before_a,
+                "queries_b": self.spent.queries_b + after_b - before_b,
+            }
+        )
 
     def _tell(self, part: Batch, said: Evaluated) -> None:
         """Tells the strategy of the whole batch, and archives what of it is not archived yet."""
@@ -219,7 +259,7 @@ class Search:
     def _keep(self, found: TriggerBatch, ids: NDArray[np.int64], state: Callable[[], State]) -> None:
         """Triggers and checkpoint are committed together; without a trigger, now and then."""
         self.spent = self.spent.model_copy(update={"unique": self.spent.unique + len(ids)})
-        if not len(ids) and self._begun is None and self._quiet + 1 < QUIET_BATCHES:
+        if not len(ids) and self._begun is None and not self._paid and self._quiet + 1 < QUIET_BATCHES:
             self._quiet += 1
             return
         self._quiet = 0
@@ -237,7 +277,7 @@ class Search:
         count, before = len(rows), self.spent.evaluations - len(part)
         # Confirmations come after the batch: they count from the next one on.
         asked = rows + 1
-        start_a, start_b = self.spent.queries_a - len(part), self.spent.queries_b - len(part)
+        start_a, start_b = self._asked
         return TriggerBatch(
             images=part.images[rows],
             outputs_a=said.outputs_a[rows],

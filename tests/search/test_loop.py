@@ -12,6 +12,7 @@ from diffgan.archive import Archive
 from diffgan.errors import ArchiveError, ModelError, UsageError
 from diffgan.images import FloatImages, to_floats
 from diffgan.models import Classifier, load_classifier
+from diffgan.models.options import Layout, ModelOptions
 from diffgan.search.budgets import Budget
 from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import divergence_named
@@ -86,14 +87,15 @@ def test_evaluations_and_queries_are_met_exactly(tmp_path: Path, limit: int) -> 
 
 
 class Clockwork:
-    """A clock that goes on by a second for each image that the model sees."""
+    """A clock that goes on by a second, or as told, for each image that the model sees."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 0.0
+        self.now, self.each = 0.0, 1.0
         monkeypatch.setattr("diffgan.search.clock.perf_counter", lambda: self.now)
+        monkeypatch.setattr("diffgan.search.evaluation.monotonic", lambda: self.now)
 
     def slow(self, images: FloatImages) -> Any:
-        self.now += len(images)
+        self.now += self.each * len(images)
         return linear(0)(images)
 
 
@@ -121,6 +123,130 @@ def test_time_is_not_exceeded_by_a_whole_batch_of_slow_models(
         second.run()
         assert second.spent.evaluations >= 190
         assert content(archive)["ids"][: len(whole["ids"])] == whole["ids"]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_batch_that_time_cut_more_than_once_goes_on_as_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    """Telling takes as long as the models, which become slower: a second batch is shown as 30, 7, 2 and 1 image."""
+
+    def sluggish(archive: Archive, seconds: float) -> Search:
+        clock = Clockwork(monkeypatch)
+        models = load_classifier(clock.slow, spec=SPEC), pair()[1]
+        made = search(archive, Budget(seconds=seconds), strategy=strategy, models=models)
+        tell = made._strategy.tell
+
+        def slow_tell(*told: Any) -> None:
+            clock.now, clock.each = clock.now + 50, 1.5
+            tell(*told)
+
+        monkeypatch.setattr(made._strategy, "tell", slow_tell)
+        return made
+
+    with create(tmp_path / "whole.db") as archive:
+        sluggish(archive, 1000).run()
+        whole = content(archive)
+    with create(tmp_path / "parts.db") as archive:
+        first = sluggish(archive, 160)
+        first.run()
+        assert 50 < first.spent.evaluations < 95
+        for seconds in (200, 420, 900):
+            later = sluggish(archive, seconds)
+            assert later.restore()
+            later.run()
+        parts = content(archive)
+        assert archive.count() > 20
+        assert whole["ids"].startswith(parts["ids"])
+        assert whole["latents"].startswith(parts["latents"])
+
+
+class Remote:
+    """A runtime somewhere else, which takes ten seconds for a call, and never more than it is given."""
+
+    layout: Layout = "NCHW"
+    batch: int | None = None
+    input_shape: tuple[int | None, ...] | None = None
+
+    def __init__(self, clock: Clockwork, seed: int) -> None:
+        self._clock, self._answer = clock, linear(seed, 0.3)
+        self.fails = False
+
+    def run(
+        self, inputs: FloatImages, *, features: bool = False, timeout: float | None = None
+    ) -> tuple[FloatImages, None]:
+        if self.fails:
+            raise ModelError("the endpoint is out of order.")
+        taken = 10.0 if timeout is None else max(0.0, min(10.0, timeout))
+        self._clock.now += taken
+        if taken < 10:
+            raise ModelError(f"the endpoint gave no answer within {taken} s.")
+        return self._answer(inputs), None
+
+    def close(self) -> None: ...
+
+
+def remote(runtime: Remote, name: str) -> Classifier:
+    return Classifier(runtime, ModelOptions(), name=name, source=f"http://localhost/{name}", fingerprint=name)
+
+
+@pytest.mark.parametrize("seconds", [5.0, 15.0, 47.0, 58.0])
+def test_a_remote_model_whose_answer_would_come_too_late_ends_the_search_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    clock = Clockwork(monkeypatch)
+    models = remote(Remote(clock, 1), "a"), remote(Remote(clock, 2), "b")
+    with create(tmp_path / "a.db") as archive:
+        one = search(archive, Budget(seconds=seconds), models=models, strategy="nsga2")
+        assert one.run() == "seconds"
+        assert one.spent.seconds == pytest.approx(seconds)
+        again = search(archive, Budget(seconds=200), models=models, strategy="nsga2")
+        if one.spent.queries_a:
+            assert again.restore()
+            assert (again.spent.queries_a, again.spent.queries_b) == (one.spent.queries_a, one.spent.queries_b)
+        again.run()
+        found = archive.column("ids").tobytes()
+    with create(tmp_path / "whole.db") as archive:
+        Clockwork(monkeypatch)
+        search(archive, Budget(evaluations=1000), strategy="nsga2", models=(local(1), local(2))).run()
+        assert archive.column("ids").tobytes().startswith(found)
+
+
+def local(seed: int) -> Classifier:
+    return load_classifier(linear(seed, 0.3), spec=SPEC, name=str(seed))
+
+
+def test_what_paid_models_were_asked_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They never disagree, so nothing else would be written; and at the end A has answered, and B fails."""
+    runtimes = [Remote(Clockwork(monkeypatch), 0), Remote(Clockwork(monkeypatch), 0)]
+    models = remote(runtimes[0], "a"), remote(runtimes[1], "b")
+    with create(tmp_path / "a.db") as archive:
+        one = search(archive, Budget(queries=10_000), models=models)
+
+        def fail(moment: Moment) -> None:
+            runtimes[1].fails = moment.spent.evaluations >= 150
+
+        with pytest.raises(ModelError, match="out of order"):
+            one.run(fail)
+        again = search(archive, Budget(queries=10_000), models=models)
+        assert again.restore()
+        spent = again.spent
+        assert (spent.evaluations, spent.queries_a, spent.queries_b, archive.count()) == (150, 200, 150, 0)
+
+
+def test_a_triggers_queries_are_those_up_to_it_and_confirmations_come_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("diffgan.search.evaluation.NEAR", 2.0)  # every disagreement is asked again
+    with create(tmp_path / "a.db") as archive:
+        one = search(archive, Budget(evaluations=100))
+        one.run()
+        evaluation, queries = archive.column("evaluation"), archive.column("queries_a")
+        assert one.spent.queries_a == 100 + one.spent.triggers
+        first = evaluation <= 50
+        assert first.any()
+        assert (queries[first] == evaluation[first]).all()
+        assert (queries[~first] == evaluation[~first] + first.sum()).all()
 
 
 def test_a_search_without_an_end_is_refused(tmp_path: Path) -> None:

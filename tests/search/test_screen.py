@@ -182,6 +182,12 @@ def test_where_a_clock_does_what_they_cost_decides_and_is_kept() -> None:
     assert again.facts()["made"] == 5 * 32 * MOST + 3 * 32
 
 
+def test_where_a_count_may_end_it_too_no_clock_decides() -> None:
+    strategy = searching(clock=SearchClock(60.0), counted=True)
+    SmallSearch(strategy).rounds(8)
+    assert strategy.facts()["made"] == 8 * 32 * MOST
+
+
 @pytest.mark.parametrize(
     ("settings", "made"),
     [

@@ -54,6 +54,8 @@ def test_without_a_generator_there_is_nothing_to_search(name: str) -> None:
         ({"population": "many"}, "population = 'many' does not fit"),
         ({"fresh": 1.5}, "fresh = 1.5 does not fit"),
         ({"cell_share": 0}, "cell_share = 0 does not fit"),
+        ({"mutation_eta": float("nan")}, "mutation_eta = nan does not fit"),
+        ({"least": float("inf")}, "least = inf does not fit"),
         ({"diversity": {"mode": "often"}}, "diversity .* mode"),
         ({"diversity": {"samples": 3}}, "diversity .* samples"),
         ({"diversity": {"sample": np.int64(3)}}, "diversity"),

@@ -16,7 +16,7 @@ class DflareSettings(BaseModel):
         distance: the squared distance from all answers before, beyond which a mutant is accepted as something new.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     lanes: int | None = Field(None, ge=1, strict=True)
     patience: int = Field(1000, ge=1, strict=True)

@@ -15,7 +15,7 @@ class DiffchaserSettings(BaseModel):
         patience: generations of a seed before the next one has its turn.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     population: int = Field(16, ge=2, strict=True)
     k: int = Field(2, ge=2, strict=True)

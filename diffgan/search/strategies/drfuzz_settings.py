@@ -18,7 +18,7 @@ class DrfuzzSettings(BaseModel):
             4 MiB hold, at most 2,048.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     mutants: int = Field(10, ge=1, strict=True)
     picks: int = Field(10, ge=0, strict=True)

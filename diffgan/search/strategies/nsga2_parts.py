@@ -71,7 +71,7 @@ def screen_of(setup: StrategySetup, settings: Nsga2Settings, finds: Finds | None
     recogniser = setup.recognises if settings.recognised else None
     if finds is None or not isinstance(recogniser, Glances):
         return None
-    # A clock's times differ from run to run: where none ends the search, they decide nothing.
-    timed = setup.clock.left is not None
+    # A clock's times differ from run to run: where a count may end the search, they decide nothing.
+    timed = setup.clock.left is not None and not setup.counted
     times = settings.screen or (None if timed else MOST)
     return Screen(recogniser, finds.novelty, times, cell_share=settings.cell_share)

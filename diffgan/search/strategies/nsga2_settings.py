@@ -55,7 +55,7 @@ class Nsga2Settings(BaseModel):
             real image is from the next one, the median.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     population: int = Field(1024, ge=SMALLEST, strict=True)
     offspring: Count | None = None

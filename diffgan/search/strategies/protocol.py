@@ -137,6 +137,7 @@ class StrategySetup:
             archive can; None: a strategy keeps for itself what it has to remember.
         stopwatch: told how much of the time goes into diversity.
         clock: says how much time is left, for a strategy that might wait for something.
+        counted: whether a count of images or queries may end the search: what is found must not depend on a clock then.
         discriminator: says how real images look; None where the run has none.
         recognises: says which images small classifiers of the data are as sure of as of most real ones; None where
             there are none.
@@ -152,6 +153,7 @@ class StrategySetup:
     recall: Callable[[NDArray[np.int64]], ByteImages] | None = None
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     clock: SearchClock = field(default_factory=SearchClock)
+    counted: bool = False
     discriminator: Realness | None = None
     recognises: Callable[[ByteImages], NDArray[np.bool_]] | None = None
 
@@ -189,7 +191,7 @@ class StrategyFactory(Protocol):
     """What an entry point of the group `diffgan.strategies` names.
 
     A factory may say what a run has to bring, as attributes: `needs_generator` (True where left out: a run without
-    --generator trains one) and `needs_discriminator` (False where left out).
+    --generator trains one), `needs_discriminator` and `asks_recogniser` (False where left out).
     """
 
     def __call__(self, setup: StrategySetup) -> Strategy:
