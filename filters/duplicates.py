@@ -70,7 +70,8 @@ class DuplicateFilter:
             for page in archive.stream("ids", "images", size=_PAGE, kept_only=True):
                 yield page["ids"], page["images"]
             return
-        ids, divergence = archive.column("ids", kept_only=True), archive.column("divergence", kept_only=True)
+        with archive.snapshot():  # a search may still be writing
+            ids, divergence = archive.column("ids", kept_only=True), archive.column("divergence", kept_only=True)
         ordered = ids[np.argsort(-divergence, kind="stable")]
         for start in range(0, len(ordered), _PAGE):
             some = ordered[start : start + _PAGE]

@@ -216,9 +216,10 @@ def _from_labels(archive: Archive, filters: Sequence[Filter], target: Target) ->
         threshold = result.choices[0].threshold
         if threshold is not None:
             found[one.name] = threshold.estimate
-    everybody = archive.column("ids")
+    with archive.snapshot():  # a search may still be writing
+        everybody, kept = archive.column("ids"), archive.column("kept")
     has_label = np.isin(everybody, ids)
-    doubts = sampling_doubts(has_label, kept=archive.column("kept"))
+    doubts = sampling_doubts(has_label, kept=kept)
     texts.append(str(validity_ratio(int(valid.sum()), len(ids), len(everybody), doubts=doubts)))
     return found, texts
 

@@ -175,7 +175,8 @@ class SsimFilter:
     name: str = "ssim"
 
     def __post_init__(self) -> None:
-        if not -1 <= self.threshold <= 1:
+        # A calibration may find that even a copy is not similar enough: just above 1.
+        if not -1 <= self.threshold <= np.nextafter(1.0, 2.0):
             raise UsageError(f"The SSIM threshold is {self.threshold:g}; expected -1 to 1, as in {THRESHOLD:.2f}.")
         _ = self.most_similar
 

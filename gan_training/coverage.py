@@ -21,7 +21,9 @@ class ClassCoverage:
     """
 
     def __init__(self, images: Tensor, labels: Tensor) -> None:
-        self._real, self._labels = _unit(images[:REAL_IMAGES]), labels[:REAL_IMAGES]
+        # Evenly spread: folders of images come class by class.
+        rows = torch.linspace(0, len(images) - 1, min(REAL_IMAGES, len(images))).long()
+        self._real, self._labels = _unit(images[rows]), labels[rows]
         likeness = self._real @ self._real.T
         likeness.fill_diagonal_(-2)
         shares = torch.bincount(self._labels[likeness.argmax(dim=1)]) / len(self._labels)

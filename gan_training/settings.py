@@ -70,8 +70,8 @@ def read_settings(config: str | None, data: str) -> TrainingSettings:
     chosen = {} if config is None else configs.read_named(config)
     origin = config or name
     gan = configs.section(own, "gan", name) | configs.section(chosen, "gan", origin)
-    augmentation = chosen.get("augmentation", own.get("augmentation"))
-    extra = {} if augmentation is None else {"augmentation": augmentation}
+    augmentation = configs.section(own, "augmentation", name) | configs.section(chosen, "augmentation", origin)
+    extra = {"augmentation": augmentation} if augmentation else {}
     try:
         return TrainingSettings.model_validate(gan | extra)
     except ValidationError as error:

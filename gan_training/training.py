@@ -18,6 +18,7 @@ from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.alarms import Alarms
 from diffgan.gan_training.checkpoint import Checkpoint, check_same_plan, read_checkpoint, write_checkpoint
 from diffgan.gan_training.data import TrainingData
+from diffgan.gan_training.interrupts import interrupts_deferred
 from diffgan.gan_training.pictures import cut_metrics, write_curves, write_grid, write_page
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.trainer import Losses, Trainer
@@ -79,7 +80,8 @@ def architecture_of(settings: TrainingSettings, dataset: Dataset) -> Architectur
 def _has_classes(dataset: Dataset) -> bool:
     counts = dataset.counts()
     present = counts[counts > 0]
-    if len(present) < 2:
+    # Of classes that have no image, images cannot be learned: most numbers may be of none, as in ten classes of 1,000.
+    if len(present) < max(2, len(counts) / 2):
         return False
     typical = int(np.median(present))
     if typical < FEWEST_OF_A_CLASS:
@@ -104,6 +106,11 @@ def choose_device(name: str) -> torch.device:
         known = ", ".join(kind for kind, present in there.items() if present)
         raise UsageError(f"There is no device {name} here; there is: {known} (or auto).")
     return torch.device(name)
+
+
+def _begun_at_most(folder: Path) -> bool:
+    """Whether there is nothing, or what a training leaves that was killed before its first checkpoint."""
+    return {entry.name for entry in folder.iterdir()} <= {"watch.html", "metrics.jsonl"}
 
 
 class Training:
@@ -166,7 +173,8 @@ class Training:
         alarms = Alarms(self._data.images, self._data.labels)
         try:
             while trainer.step_number < trainer.settings.steps:
-                losses = trainer.step()
+                with interrupts_deferred():  # half an update is no state to go on from
+                    losses = trainer.step()
                 self._spent = perf_counter() - started
                 alarms.on_losses(losses, trainer.step_number)
                 report(Progress(trainer.step_number, trainer.settings.steps, self._spent, losses))
@@ -182,14 +190,17 @@ class Training:
     def _prepare(self, resume: bool) -> Checkpoint | None:
         checkpoint = read_checkpoint(self.folder) if resume else None
         if resume and checkpoint is None:
-            raise GeneratorError(f"{self.folder} has no training to go on with: leave out --resume to start one.")
+            raise GeneratorError(
+                f"{self.folder} has no checkpoint to go on from: leave out --resume to start the training."
+            )
         if checkpoint is not None:
             check_same_plan(checkpoint.plan, self._plan, self.folder)
             return checkpoint
-        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+        if self.folder.exists() and (not self.folder.is_dir() or not _begun_at_most(self.folder)):
             raise GeneratorError(f"{self.folder} is there and not empty: give another --out, or --resume to go on.")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "metrics.jsonl").unlink(missing_ok=True)
         except OSError as error:
             raise GeneratorError(f"{self.folder} cannot be made ({error.strerror}): give another --out.") from error
         return None

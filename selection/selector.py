@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -257,7 +256,7 @@ def _read_seen(path: Path, spec: ImageSpec) -> ByteImages:
     try:
         with np.load(path, allow_pickle=False) as content:
             images: ByteImages = content["images"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged zip raises nearly anything
         raise ModelError(f"{path} is missing or damaged ({error}): copy the folder again, or train again.") from error
     if images.dtype != np.uint8 or images.ndim != 4 or ImageSpec.of_bytes(images) != spec:
         raise ModelError(f"{path} does not hold images of {spec}: copy the folder again, or train again.")

@@ -51,8 +51,12 @@ def open_judges(sources: Sequence[Source], data: Dataset, tested: Sequence[Class
     return judges
 
 
-def label_finds(archive_path: Path, judges: Sequence[Classifier], data: Dataset) -> tuple[Answers, frozenset[int]]:
+def label_finds(
+    archive_path: Path, judges: Sequence[Classifier], data: Dataset, *, suites: Sequence[Suite] = ()
+) -> tuple[Answers, frozenset[int]]:
     """What the search has found, labelled by the judges where there are any; and which ids judges alone have labelled.
+
+    What people have said of an image in a suite holds here, too: judges never outvote them.
 
     Raises:
         ModelError: a judge failed.
@@ -62,6 +66,10 @@ def label_finds(archive_path: Path, judges: Sequence[Classifier], data: Dataset)
         if judges and archive.count():
             judge_triggers(archive, judges, data)
         known, machine = labels_in(archive)
+        said, by_judges = said_in(suites)
+        by_people = {number: label for number, label in said.items() if number not in by_judges}
+        overruled = {number: label for number, label in by_people.items() if number in machine or number not in known}
+        known, machine = {**known, **overruled}, machine - overruled.keys()
         ids = archive.column("ids")
         labels = np.array([known.get(number, UNLABELLED) for number in ids.tolist()], dtype=np.int64)
         return Answers(ids, labels, archive.column("label_a"), archive.column("label_b")), machine
@@ -124,8 +132,8 @@ def save_finds(
     Raises:
         UsageError: it cannot be written.
     """
-    images, labels = _replayed(suites, most, data)
-    by_judges = frozenset(number for suite in suites for number in suite.machine)
+    images, labels, by_judges = _replayed(suites, most, data)
+    machine = by_judges | (machine - labels.keys())
     packing = Packing([distance_of_distinct(data)])
     if len(images):
         packing.add([images])
@@ -142,7 +150,7 @@ def save_finds(
                 labels |= dict(
                     zip(answers.ids[part][chosen].tolist(), answers.labels[part][chosen].tolist(), strict=True)
                 )
-    write_suite(path, data, images=np.concatenate(parts), labels=labels, machine=by_judges | machine)
+    write_suite(path, data, images=np.concatenate(parts), labels=labels, machine=machine)
     return len(labels)
 
 
@@ -162,9 +170,24 @@ def _chunks(rows: Integers, size: int = 2000) -> list[Integers]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def _replayed(suites: Sequence[Suite], most: int, data: Dataset) -> tuple[ByteImages, dict[int, int]]:
-    """What is labelled in the suites, each image once, the least ids where there are too many."""
-    wanted = {number: label for suite in suites for number, label in suite.labels.items() if label != UNLABELLED}
+def said_in(suites: Sequence[Suite]) -> tuple[dict[int, int], frozenset[int]]:
+    """The labels in the suites, and which of them are judges': people's go before judges', then later suites' before
+    earlier ones'."""
+    labels: dict[int, int] = {}
+    machine: set[int] = set()
+    for suite in suites:
+        for number, label in suite.labels.items():
+            by_judges = number in suite.machine
+            if label == UNLABELLED or (by_judges and number in labels and number not in machine):
+                continue
+            labels[number] = label
+            (machine.add if by_judges else machine.discard)(number)
+    return labels, frozenset(machine)
+
+
+def _replayed(suites: Sequence[Suite], most: int, data: Dataset) -> tuple[ByteImages, dict[int, int], frozenset[int]]:
+    """What is labelled in the suites, each image once, the least ids where there are too many; and what judges said."""
+    wanted, machine = said_in(suites)
     chosen = dict.fromkeys(sorted(wanted, key=hex_id)[:most])
     images: dict[int, ByteImages] = {}
     for suite in suites:
@@ -172,4 +195,4 @@ def _replayed(suites: Sequence[Suite], most: int, data: Dataset) -> tuple[ByteIm
             images |= {number: page[row] for row, number in enumerate(ids.tolist()) if number in chosen}
     empty = np.empty((0, *data.images.shape[1:]), dtype=np.uint8)
     stacked = np.stack([images[number] for number in chosen]) if chosen else empty
-    return stacked, {number: wanted[number] for number in chosen}
+    return stacked, {number: wanted[number] for number in chosen}, machine

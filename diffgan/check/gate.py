@@ -18,6 +18,7 @@ from diffgan.check.result import Replayed, Result, remarks_on_data
 from diffgan.check.suites import Suite, check_destination, read_suite
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.errors import UsageError
+from diffgan.features.judge import Judge
 from diffgan.images import image_ids
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known
@@ -103,13 +104,14 @@ def check(old: Source, new: Source, wishes: GateWishes, watcher: Watcher | None 
     data = _data(wishes.wanted.data)
     models = _models(old, new, wishes.wanted, data)
     judges = open_judges(wishes.judges, data, models)
+    if judges:  # one that cannot judge is told of before the search
+        Judge.calibrate(judges, data.images, distances=False)
     suites = [read_suite(path, data) for path in wishes.suites]
     on_data = ask(models, image_ids(data.images), data.images, data.labels)
     replayed = [Replayed(suite, suite.replay(models)) for suite in suites]
     notes = [
         *remarks_on_data(models, data, on_data),
         *_remarks_on_suites(suites, data),
-        *remarks_on_allowed(policy, [part.answers for part in replayed]),
     ]
     for text in notes:
         watcher.note(text)
@@ -121,7 +123,10 @@ def check(old: Source, new: Source, wishes: GateWishes, watcher: Watcher | None 
     if made.summary["ended_by"] == "stopped":
         return Checked(made.folder, None, made.summary, tuple(notes))
     folder = RunFolder(made.folder)
-    finds, machine = label_finds(folder.archive, judges, data)
+    finds, machine = label_finds(folder.archive, judges, data, suites=suites)
+    for text in (useless := remarks_on_allowed(policy, [*(part.answers for part in replayed), finds])):
+        watcher.note(text)
+    notes += useless
     with Archive.open(folder.archive, read_only=True) as archive:
         kept = frozenset(archive.column("ids", kept_only=True).tolist())
     result = Result(
@@ -136,7 +141,8 @@ def check(old: Source, new: Source, wishes: GateWishes, watcher: Watcher | None 
         notes=notes,
         search=_search_facts(folder, made.summary),
     )
-    summary = made.summary | {"check": result.as_json()}
+    asked = {model.name: model.queries for model in (*models, *judges)}
+    summary = made.summary | {"check": result.as_json(), "asked": asked}
     _write(result, wishes, folder, summary, machine)
     return Checked(made.folder, result, summary, tuple(notes))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diffgan.archive import Archive
 from diffgan.archive.export.names import safe_names
 from diffgan.archive.export.png import encode_png
+from diffgan.drafts import replacing
 from diffgan.errors import ArchiveError, UsageError
 from diffgan.images import ByteImages, hex_id
 from diffgan.runs import RunFolder
@@ -67,7 +69,8 @@ def write_regressions(result: Result, folder: RunFolder) -> None:
                 lines[f"{number}  # {' '.join(remark.split())}"] = None
     path = folder.path / REGRESSIONS
     try:
-        path.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
+        with replacing(path) as draft:
+            draft.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
     except OSError as error:
         raise ArchiveError(f"{path} cannot be written ({error.strerror}): see the disk.") from error
 
@@ -80,6 +83,8 @@ def write_examples(result: Result, folder: RunFolder) -> None:
     """
     from diffgan.check.result import EXEMPLARY
 
+    # Those of a former sitting may have had other labels.
+    shutil.rmtree(folder.path / EXAMPLES, ignore_errors=True)
     with Archive.open(folder.archive, read_only=True) as archive:
         for outcome in EXEMPLARY:
             of_data, of_search = (result.examples(answers, outcome) for answers in (result.on_data, result.finds))

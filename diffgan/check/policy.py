@@ -74,8 +74,8 @@ def fails_in_suite(policy: Policy, answers: Answers) -> list[int]:
 
 
 def fails_in_search(policy: Policy, answers: Answers) -> bool:
-    """Whether too many of the search's finds are regressions, as judges or people say."""
-    return policy.max_regressions is not None and answers.counts()[Outcome.REGRESSION] > policy.max_regressions
+    """Whether too many of the search's finds are regressions, as judges or people say, and not allowed to be."""
+    return policy.max_regressions is not None and len(fails_in_suite(policy, answers)) > policy.max_regressions
 
 
 def read_allowed(path: Path) -> frozenset[int]:
@@ -102,13 +102,15 @@ def read_allowed(path: Path) -> frozenset[int]:
 
 
 def remarks_on_allowed(policy: Policy, replayed: Sequence[Answers]) -> list[str]:
-    """What of the list of allowed regressions is of no use."""
+    """What of the list of allowed regressions is of no use, by what was replayed and what was found."""
     seen = {number for answers in replayed for number in answers.ids.tolist()}
     regress = {number for answers in replayed for number in answers.ids[answers.rows(Outcome.REGRESSION)].tolist()}
     unknown, better = policy.allow - seen, (policy.allow & seen) - regress
     remarks = []
     if unknown:
-        remarks.append(f"{_listed(unknown)} in --allow, but in no --suite: give the suite, or take the line out.")
+        remarks.append(
+            f"{_listed(unknown)} in --allow, but in no --suite, and not found: give the suite, or take the line out."
+        )
     if better:
         remarks.append(f"{_listed(better)} in --allow, but regress no more: the line can go.")
     return remarks

@@ -223,13 +223,15 @@ class Result:
         return Part("labelled data", why, text)
 
     def _search_part(self) -> Part:
-        found = self.finds.counts()[Outcome.REGRESSION]
+        failing = len(fails_in_suite(self.policy, self.finds))
+        allowed = self.finds.counts()[Outcome.REGRESSION] - failing
         text = f"{_counted(self.finds)} of {len(self.finds):,} found among {self.search['evaluations']:,} images"
+        text += f"; {allowed:,} of the regressions allowed" if allowed else ""
         if not fails_in_search(self.policy, self.finds):
             return Part("search", None, text)
         return Part(
             "search",
-            f"The search found {found:,} regressions, as the judges say; --max-regressions is "
+            f"The search found {failing:,} regressions that are not allowed, as the judges say; --max-regressions is "
             f"{self.policy.max_regressions:,}.",
             text,
         )

@@ -195,7 +195,10 @@ def check_destination(path: Path) -> None:
     Raises:
         UsageError: it does.
     """
-    if path.exists() and not (path.is_dir() and ((path / MANIFEST).is_file() or not any(path.iterdir()))):
+    # Of a suite that was never saved whole, only the images may be there.
+    if path.exists() and not (
+        path.is_dir() and ((path / MANIFEST).is_file() or {entry.name for entry in path.iterdir()} <= {IMAGES})
+    ):
         raise UsageError(f"--save-suite {path} is there, and is no suite: give a new folder, or that of a saved suite.")
 
 

@@ -16,6 +16,7 @@ from diffgan.errors import GeneratorError, ModelError
 from diffgan.generators.generator import Generator, Network
 from diffgan.generators.sidecar import Sidecar, read_sidecar
 from diffgan.images import ByteImages, ImageSpec
+from diffgan.models.onnx_files import external_files
 from diffgan.precision import brisk
 
 #: Images that a generator is tried with, and the grey levels that they may differ by on average in bfloat16.
@@ -34,8 +35,6 @@ def load_foreign(path: Path) -> Generator:
     except ModelError as error:
         raise GeneratorError(str(error)) from error
 
-    with path.open("rb") as file:
-        fingerprint = hashlib.file_digest(file, "sha256").hexdigest()[:32]
     generator = Generator(
         source=str(path),
         name=path.name,
@@ -43,13 +42,22 @@ def load_foreign(path: Path) -> Generator:
         prior=sidecar.prior,
         classes=sidecar.classes,
         spec=ImageSpec(*sidecar.image),
-        fingerprint=fingerprint,
+        fingerprint=_fingerprint(path, sidecar),
         data=None,
         network=_scaling(raw, sidecar),
     )
     exact = _probe(generator)
     quick = replace(generator, network=_scaling(brisk(raw), sidecar))
     return quick if _is_alike(quick, exact) else generator
+
+
+def _fingerprint(path: Path, sidecar: Sidecar) -> str:
+    """Of the file, of what it keeps elsewhere, and of what the sidecar says of it."""
+    digest = hashlib.sha256(sidecar.model_dump_json().encode())
+    for part in [path, *(external_files(path) if path.suffix.lower() == ".onnx" else [])]:
+        with part.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:32]
 
 
 def _open(path: Path) -> Callable[..., Tensor]:

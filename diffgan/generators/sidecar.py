@@ -49,12 +49,12 @@ def read_sidecar(path: Path) -> Sidecar:
     try:
         content = yaml.safe_load(sidecar.read_text(encoding="utf-8"))
         return Sidecar.model_validate(content)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise GeneratorError(f"{sidecar} cannot be read ({error}): write KEY: VALUE lines.") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "it"
         raise GeneratorError(f"{sidecar} does not fit ({where}: {first['msg']}).") from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise GeneratorError(f"{sidecar} cannot be read ({error}): write KEY: VALUE lines.") from error
 
 
 def has_generator_sidecar(path: Path) -> bool:

@@ -25,6 +25,8 @@ def classification(raw: NDArray[Any], count: int, options: ModelOptions) -> Prob
     Raises:
         OutputError: the answer has another shape, or values that cannot be what the options say.
     """
+    if count == 1 and raw.ndim < 2:  # a model that squeezes leaves nothing of a batch of one
+        raw = raw.reshape(1, -1)
     if options.output == "labels":
         return _one_hot(raw, count, options.class_count)
     table = _as_table(raw, count, options.class_count)

@@ -25,6 +25,19 @@ def prepare(images: FloatImages, options: ModelOptions, layout: Layout) -> NDArr
     return np.ascontiguousarray(prepared)
 
 
+def check_whole_numbers(name: str, kind: str, options: ModelOptions) -> None:
+    """Refuses a range of which nothing is left for a model that takes whole numbers.
+
+    Raises:
+        ModelError: rounding would leave black and white.
+    """
+    if options.range[1] <= 1 and options.mean is None and options.std is None:
+        raise ModelError(
+            f"{name} takes whole numbers ({kind}), but the option range is {list(options.range)}, of which rounding "
+            "leaves black and white: say range=[0, 255]."
+        )
+
+
 def check_normalisation(name: str, options: ModelOptions, spec: ImageSpec) -> None:
     """Refuses a mean or std with another number of channels than the images.
 

@@ -31,7 +31,8 @@ class CallableRuntime:
     ) -> tuple[Array, Array | None]:
         """Answers a batch; a function that offers features gives a pair."""
         del timeout
-        answer = self._function(inputs)
+        # A copy of its own: the caller's array, which the other model sees, too, must stay as it is.
+        answer = self._function(inputs.copy())
         if isinstance(answer, tuple):
             return _as_array(answer[0]), _as_array(answer[1]) if features and len(answer) > 1 else None
         return _as_array(answer), None

@@ -56,7 +56,8 @@ class TorchRuntime:
         if self._module is None:
             raise ModelError(f"{self._name} was closed: load it again.")
         with torch.inference_mode(), _torch_threads(self._threads):
-            answer = self._module(torch.from_numpy(inputs))
+            # A copy of its own: a module may write into its input, which the other model sees, too.
+            answer = self._module(torch.from_numpy(inputs.copy()))
             extra = self._pick(answer, self._options.features_name, "features_name") if features else None
             return self._pick(answer, self._options.output_name, "output_name"), extra
 
