@@ -148,8 +148,9 @@ class RunFolder:
             ) from error
 
     def _write(self, name: str, text: str) -> None:
+        # Paths that are not UTF-8 may be in it; written out, they are still what JSON and YAML allow.
         with replacing(self.path / name) as draft:
-            draft.write_text(text, encoding="utf-8")
+            draft.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def next_folder(parent: Path, stem: str) -> Path:

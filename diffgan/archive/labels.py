@@ -162,6 +162,10 @@ class Labels:
         return found
 
     def _check(self, annotator: str, rows: int, classes: Sequence[int | None], moments: Sequence[float]) -> None:
+        try:
+            annotator.encode()
+        except UnicodeEncodeError:
+            raise DataError(f"The annotator's name {annotator!a} is no UTF-8: give another name.") from None
         if not len(classes) == len(moments) == rows:
             raise DataError(
                 f"Labels by {annotator} of {rows} triggers came with {len(classes)} classes and {len(moments)} times; "

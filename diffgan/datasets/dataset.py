@@ -45,7 +45,7 @@ class Dataset:
         if len(pixels) == 0:
             raise DataError(f"{name} holds no images: give data with at least one.")
         largest = int(numbers.max())
-        names = _numbered(name, largest) if classes is None else classes
+        names = _numbered(name, largest) if classes is None else tuple(map(_shown, classes))
         _check_names(names, name)
         if largest >= len(names):
             raise DataError(f"{name} has the label {largest}, but only {len(names)} classes: give a name for each.")
@@ -88,6 +88,11 @@ def _numbered(name: str, largest: int) -> tuple[str, ...]:
             "the classes have no names: number the classes 0, 1, 2, ..."
         )
     return tuple(str(number) for number in range(largest + 1))
+
+
+def _shown(name: str) -> str:
+    """A class's name as every file can hold it: of a folder whose name is not UTF-8, what is not is written out."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _check_names(names: tuple[str, ...], title: str) -> None:

@@ -141,6 +141,7 @@ def _check_writable(archive: Archive) -> None:
 
 
 def _class_names(archive: Archive, catalogue: Catalogue) -> tuple[str, ...]:
+    """Those that the archive takes labels of; models may know more than the data has."""
     texts = ClassTexts.of(archive)
     seen = int(max(catalogue.label_a.max(), catalogue.label_b.max())) + 1
-    return shown_names(texts.names, max(texts.count or 0, seen))
+    return shown_names(texts.names, texts.count or seen)

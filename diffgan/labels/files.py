@@ -15,6 +15,7 @@ from diffgan.archive import Archive
 from diffgan.archive.publish import published
 from diffgan.errors import DataError, UsageError
 from diffgan.images import hex_id
+from diffgan.labels.annotators import check_annotator
 from diffgan.labels.label_studio import read_tasks
 from diffgan.labels.tables import HEADER, Row, read_table
 from diffgan.labels.texts import ClassTexts, to_cell
@@ -103,10 +104,8 @@ def export_labels(archive: Archive, path: Path, *, annotator: str | None = None)
         UsageError: this annotator has labelled nothing.
         ArchiveError: the file exists, or the disk refuses.
     """
-    known = archive.labels.counts()
-    if annotator is not None and annotator not in known:
-        listed = ", ".join(known) or "nobody"
-        raise UsageError(f"{annotator} has labelled nothing in {archive.path}; annotators there: {listed}.")
+    if annotator is not None:
+        check_annotator(archive, annotator)
     labels, texts = archive.labels.read(annotator), ClassTexts.of(archive)
     with published(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)

@@ -42,6 +42,8 @@ def read_tasks(path: Path, *, annotator: str | None = None) -> Table:
     """
     reading = _Reading((annotator or "").strip())
     rows = [row for item in read_items(path, what="task") for row in reading.rows(item)]
+    # The latest label of a trigger by somebody counts, and the last one that comes in is the one that stays.
+    rows.sort(key=lambda row: row.at)
     if annotator is not None and reading.named:
         raise UsageError(
             f"{path} says who labelled ({reading.named}), so --annotator {annotator} cannot: use --rename."
@@ -79,7 +81,7 @@ class _Reading:
         annotations = _dicts(place, task, "annotations")
         if not annotations:
             self.passed_over["tasks without annotations"] += 1
-        for one in sorted(annotations, key=lambda one: str(one.get("updated_at") or one.get("created_at") or "")):
+        for one in annotations:
             if one.get("was_cancelled"):
                 self.passed_over["skipped tasks"] += 1
                 continue
@@ -87,7 +89,7 @@ class _Reading:
             if choice is None:
                 self.passed_over["annotations without a choice"] += 1
             else:
-                yield Row(place, number, choice, self._who(place, one.get("completed_by")))
+                yield Row(place, number, choice, self._who(place, one.get("completed_by")), at=_time(one))
         yield from self._of_judges(place, number, task.get("predictions"))
 
     def _of_judges(self, place: str, number: int, predictions: Any) -> Iterator[Row]:
@@ -110,7 +112,7 @@ class _Reading:
         if choice is None:
             self.passed_over["annotations without a choice"] += 1
         else:
-            yield Row(place, number, choice, self._who(place, row.get("annotator")))
+            yield Row(place, number, choice, self._who(place, row.get("annotator")), at=_time(row))
 
     def _who(self, place: str, user: Any) -> str:
         """A user's e-mail, or number where the file has no more."""
@@ -123,6 +125,10 @@ class _Reading:
         name = (user or "").strip()
         self.named, self.unnamed = self.named or name, self.unnamed or ("" if name else place)
         return name or self.annotator
+
+
+def _time(entry: dict[str, Any]) -> str:
+    return str(entry.get("updated_at") or entry.get("created_at") or "")
 
 
 def _trigger(place: str, data: dict[str, Any]) -> int:

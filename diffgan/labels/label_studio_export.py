@@ -18,6 +18,7 @@ from diffgan.archive.export.png import encode_png
 from diffgan.archive.publish import published
 from diffgan.errors import UsageError
 from diffgan.images import ByteImages, hex_id
+from diffgan.labels.annotators import check_annotator
 from diffgan.labels.conflicts import conflicts
 from diffgan.labels.consensus import Role, role_of
 from diffgan.labels.label_studio import CONTROL, TRIGGER
@@ -80,9 +81,12 @@ def write_tasks(archive: Archive, path: Path, tasks: Tasks, *, progress: Progres
         progress: called with the triggers that were gone through, and those there are.
 
     Raises:
-        UsageError: there are not so many triggers, or none at all, or the run has no classes.
+        UsageError: there are not so many triggers, or none at all, or the run has no classes, or nobody of that name
+            has labelled anything.
         ArchiveError: a file exists, or the disk refuses.
     """
+    if tasks.annotator is not None:
+        check_annotator(archive, tasks.annotator)
     wanted, texts = _wanted(archive, tasks), ClassTexts.of(archive)
     if texts.count is None:
         raise UsageError(f"{archive.path} does not say which classes there are, so there is nothing to choose from.")

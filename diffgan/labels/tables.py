@@ -36,6 +36,7 @@ class Row:
         label: a class's name or number, or `invalid`.
         annotator: who says so.
         replaces: whether it takes the place of another label by the same annotator in the archive.
+        at: when it was said, as text that sorts; empty: not known.
     """
 
     place: str
@@ -43,6 +44,7 @@ class Row:
     label: str
     annotator: str
     replaces: bool = True
+    at: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,14 +12,15 @@ import numpy as np
 import pytest
 
 from diffgan.check import gate
-from diffgan.check.finds import save_finds
+from diffgan.check.finds import said_in, save_finds
 from diffgan.check.gate import Checked, GateWishes, check
 from diffgan.check.junit import as_junit
 from diffgan.check.markdown import as_markdown
-from diffgan.check.outcomes import Outcome
+from diffgan.check.outcomes import INVALID, Outcome
 from diffgan.check.suites import read_suite
 from diffgan.datasets import load_dataset
 from diffgan.errors import ArchiveError, DiffganError
+from diffgan.images import FloatImages, hex_id, id_from_hex
 from diffgan.search.budgets import Budget
 from diffgan.stats import nearest_distances
 from diffgan.wanted import Wanted
@@ -109,6 +112,58 @@ def test_a_saved_suite_is_replayed_and_its_regressions_fail_or_are_allowed() -> 
     assert f"{part['failing']} of the regressions allowed" in allowed.result.parts[0].text
     fixed = go("fixed", OLD, OLD, suites=[Path("suite")], allow=Path("second/regressions.txt"))
     assert any("regress no more" in note for note in fixed.notes)
+
+
+@pytest.mark.usefixtures("project")
+def test_judges_never_outvote_people_whose_labels_are_in_a_suite() -> None:
+    """The same seed finds the same images again, and the judge says the same of them."""
+    first = go("first", judges=[JUDGE], save_suite=Path("suite"))
+    assert first.result is not None
+    path = Path("suite/suite.json")
+    regress = {hex_id(int(number)) for number in first.result.finds.ids[first.result.finds.rows(Outcome.REGRESSION)]}
+    saved = [row["id"] for row in json.loads(path.read_text())["triggers"] if row["id"] in regress]
+    said = rf'("id":"{saved[0]}","label":)\d+,"by":"judges"'
+    path.write_text(re.sub(said, r'\1"invalid","by":"people"', path.read_text()))
+    second = go("second", judges=[JUDGE], suites=[Path("suite")], save_suite=Path("next"))
+    assert outcomes(second, "search")["regressions"] == len(regress) - 1
+    assert outcomes(second, "search")["invalid"] == outcomes(first, "search")["invalid"] + 1
+    (row,) = [row for row in json.loads(Path("next/suite.json").read_text())["triggers"] if row["id"] == saved[0]]
+    assert (row["label"], row["by"]) == ("invalid", "people")
+    for order in (["suite", "first"], ["first", "suite"]):
+        labels, machine = said_in([read_suite(Path(name), load_dataset("data/test.npz")) for name in order])
+        assert labels[id_from_hex(saved[0])] == INVALID
+        assert id_from_hex(saved[0]) not in machine
+
+
+@pytest.mark.usefixtures("project")
+def test_allowed_finds_do_not_count_against_the_limit() -> None:
+    made = go("first", judges=[JUDGE], max_regressions=0)
+    assert not made.passed
+    again = go("second", judges=[JUDGE], max_regressions=0, allow=Path("first/regressions.txt"))
+    assert again.passed
+    assert not any("in no --suite" in note for note in again.notes)
+    asked = again.summary["asked"]
+    assert len(asked) == 3
+    assert min(asked.values()) >= 180
+
+
+@pytest.mark.usefixtures("project")
+def test_a_judge_that_cannot_judge_is_told_before_the_search() -> None:
+    def certain(images: FloatImages) -> np.ndarray:
+        return np.eye(10, dtype=np.float32)[(images.sum(axis=(1, 2, 3)) * 7).astype(int) % 10]
+
+    with pytest.raises(DiffganError, match="valid"):
+        go("run", judges=[certain])
+    assert not Path("run").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_examples_are_of_the_labels_as_they_are() -> None:
+    go("run", evaluations=1024)
+    assert list(Path("run/examples/unlabelled/search").iterdir())
+    made = go("run", judges=[JUDGE], evaluations=1024, resume=True)
+    assert outcomes(made, "search")["unlabelled"] == 0
+    assert not Path("run/examples/unlabelled/search").exists()
 
 
 @pytest.mark.usefixtures("project")

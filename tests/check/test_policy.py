@@ -82,6 +82,9 @@ def test_the_search_fails_only_beyond_a_limit() -> None:
     assert not fails_in_search(Policy(max_regressions=2), many(2, 0, 0))
     assert fails_in_search(Policy(max_regressions=2), many(3, 0, 0))
     assert not fails_in_search(Policy(max_regressions=0), answers(*[(UNLABELLED, 0, 1)] * 9))
+    two = answers((0, 0, 1), (0, 0, 2))
+    assert fails_in_search(Policy(max_regressions=0, allow=frozenset({int(two.ids[0])})), two)
+    assert not fails_in_search(Policy(max_regressions=0, allow=frozenset(two.ids.tolist())), two)
 
 
 @pytest.mark.parametrize("given", [{"max_rate": 1.0}, {"max_rate": -0.1}, {"max_regressions": -1}])

@@ -21,8 +21,8 @@ from diffgan.gan_training.alarms import SATURATED_FOR, Alarms, HopelessError
 from diffgan.gan_training.augmentation import COPIES
 from diffgan.gan_training.data import Batches, TrainingData, hold_out
 from diffgan.gan_training.settings import TrainingSettings, read_settings
-from diffgan.gan_training.trainer import Losses
-from diffgan.gan_training.training import Progress, Training, choose_device
+from diffgan.gan_training.trainer import Losses, Trainer
+from diffgan.gan_training.training import Progress, Training, architecture_of, choose_device
 from diffgan.generators.generator import load_generator
 
 SMALL = TrainingSettings(steps=30, width=4, discriminator_width=4, batch=16, latent=8)
@@ -73,6 +73,56 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(digits: Dataset, tm
         Training(digits, settings, tmp_path / "parts").run(report=interrupt)
     Training(digits, settings, tmp_path / "parts").run(resume=True)
     assert same(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_an_interrupt_in_the_middle_of_an_update_waits_for_its_end(
+    digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The discriminator has learned then, and the generator has not."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    Training(digits, SMALL, tmp_path / "whole").run()
+    update = Trainer._update_generator
+
+    def interrupted(trainer: Trainer) -> float:
+        if trainer.step_number == 11:
+            signal.raise_signal(signal.SIGINT)
+        return update(trainer)
+
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(Trainer, "_update_generator", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                Training(digits, SMALL, tmp_path / "parts").run()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, former)
+    Training(digits, SMALL, tmp_path / "parts").run(resume=True)
+    assert same(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_a_training_that_was_killed_before_its_first_checkpoint_can_be_started_anew(
+    digits: Dataset, tmp_path: Path
+) -> None:
+    def kill(now: Progress) -> None:
+        if now.step == 55:
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        Training(digits, SMALL.model_copy(update={"steps": 60}), tmp_path / "g").run(report=kill)
+    assert {entry.name for entry in (tmp_path / "g").iterdir()} == {"watch.html", "metrics.jsonl"}
+    with pytest.raises(GeneratorError, match="no checkpoint to go on from: leave out --resume"):
+        Training(digits, SMALL, tmp_path / "g").run(resume=True)
+    Training(digits, SMALL.model_copy(update={"steps": 60}), tmp_path / "g").run()
+    entries = [json.loads(line)["step"] for line in (tmp_path / "g" / "metrics.jsonl").read_text().splitlines()]
+    assert entries == [50]
+
+
+def test_classes_that_mostly_have_no_image_are_not_learned() -> None:
+    """Of a thousand numbers ten are there: a generator would nearly always be asked for what nobody has shown it."""
+    labels = np.arange(300) % 10 * 70
+    images = np.random.default_rng(0).integers(0, 256, (300, 8, 8, 1), dtype=np.uint8)
+    assert architecture_of(SMALL, Dataset.checked("few", images, labels)).classes is None
+    assert architecture_of(SMALL, Dataset.checked("all", images, labels // 70)).classes == 10
 
 
 def test_a_killed_training_goes_on_to_the_same_weights(
@@ -278,6 +328,7 @@ def test_a_configuration_is_read_by_file_name_or_datas_own(tmp_path: Path) -> No
     path.write_text("gan: {width: 9}\naugmentation: {shift: 0.2}\n")
     assert read_settings(str(path), "digits").width == 9
     assert read_settings(str(path), "digits").augmentation.shift == 0.2
+    assert read_settings(str(path), "digits").augmentation.blur == (0.2, 0.4)
     assert read_settings(None, "digits:test").augmentation.blur == (0.2, 0.4)
     assert read_settings(None, "some/file.npz") == TrainingSettings()
     with pytest.raises(UsageError, match="no configuration 'nope'"):

@@ -127,6 +127,26 @@ def test_the_latest_of_an_annotator_counts(archive: Archive, ids: list[str], tmp
     assert (done.new, done.repeated, list(said_in(archive).values())) == (1, 1, [1])
 
 
+def test_the_latest_counts_in_the_flat_export_too_which_has_the_latest_first(
+    archive: Archive, ids: list[str], tmp_path: Path
+) -> None:
+    late, early = (
+        {"trigger": ids[0], "label": label, "annotator": 1, "annotation_id": place, "updated_at": at}
+        for place, (label, at) in enumerate([("bright", "2026-03-10T00:00:00Z"), ("dark", "2026-03-09T00:00:00Z")])
+    )
+    import_labels(archive, write(tmp_path / "min.json", late, early))
+    assert list(said_in(archive).values()) == [1]
+
+
+def test_a_name_that_is_no_text_is_one_clear_line(archive: Archive, ids: list[str], tmp_path: Path) -> None:
+    file = write(tmp_path / "project.json", task(ids[0], annotation("bright", by={"email": "\ud800"})))
+    with pytest.raises(DataError, match=r"'\\ud800' is no UTF-8: give another name"):
+        import_labels(archive, file)
+    with pytest.raises(UsageError, match="anm has labelled nothing"):
+        write_tasks(archive, tmp_path / "tasks.json", Tasks(annotator="anm"))
+    assert not (tmp_path / "tasks.json").exists()
+
+
 def test_a_control_of_another_name_does_where_it_is_the_only_one(
     archive: Archive, ids: list[str], tmp_path: Path
 ) -> None:

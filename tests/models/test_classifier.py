@@ -34,6 +34,16 @@ def test_the_plain_case_shows_the_images_as_they_are(images: np.ndarray) -> None
     assert answers.dtype == np.float32
 
 
+def test_a_model_that_writes_into_its_input_spoils_nothing_for_the_other(images: np.ndarray) -> None:
+    def rude(inputs: np.ndarray) -> np.ndarray:
+        inputs -= 0.5
+        return np.full((len(inputs), 4), 0.25)
+
+    before = images.copy()
+    load_classifier(rude).predict(images)
+    assert np.array_equal(images, before)
+
+
 def test_range_mean_std_and_layout_in_that_order(images: np.ndarray) -> None:
     recorder = Recorder()
     options = {"layout": "NHWC", "range": [-1, 1], "mean": [0.5], "std": [0.25]}
@@ -97,6 +107,20 @@ def test_one_column_is_the_second_of_two_classes(images: np.ndarray) -> None:
     assert answers[0].tolist() == [0.25, 0.75]
     logit = load_classifier(Recorder(np.full(9, np.log(3.0))), options={"output": "logits"}).predict(images)
     assert np.allclose(logit[0], [0.25, 0.75])
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "expected"),
+    [
+        (np.array([0.25, 0.75]), {}, [0.25, 0.75]),
+        (np.array(0.75), {}, [0.25, 0.75]),
+        (np.array(2), {"output": "labels", "classes": 3}, [0, 0, 1]),
+    ],
+)
+def test_a_model_that_squeezes_a_batch_of_one_is_understood(
+    images: np.ndarray, answer: np.ndarray, options: dict[str, Any], expected: list[float]
+) -> None:
+    assert load_classifier(Recorder(answer), options=options).predict(images[:1]).tolist() == [expected]
 
 
 @pytest.mark.parametrize("shape", [(9,), (9, 1)])

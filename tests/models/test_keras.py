@@ -145,7 +145,10 @@ def test_a_fixed_batch_is_stated(keras: Any, tmp_path: Path) -> None:
 
 def test_byte_inputs_are_rounded_not_cut(keras: Any, tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input((1, 2, 1), dtype="uint8"), keras.layers.Flatten()])
-    runtime = _load(_save(model, tmp_path / "model.keras"))
+    path = _save(model, tmp_path / "model.keras")
+    with pytest.raises(ModelError, match=r"whole numbers \(uint8\).*say range=\[0, 255\]"):
+        _load(path)
+    runtime = _load(path, range=(0, 255))
     given = np.array([3.7, 300.0], dtype=np.float32).reshape(1, 1, 2, 1)
     assert runtime.run(given)[0].astype(int).tolist() == [[4, 255]]
 

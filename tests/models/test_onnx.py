@@ -70,6 +70,12 @@ def test_bytes_in_are_rounded(tmp_path: Path) -> None:
     assert np.allclose(answers, softmax(pixels.reshape(2, -1) @ (weights() / 255)), atol=1e-5)
 
 
+def test_a_range_of_which_rounding_leaves_black_and_white_is_refused(tmp_path: Path) -> None:
+    path = write_dense(tmp_path / "m.onnx", matrix=weights() / 255, dtype=TensorProto.UINT8)
+    with pytest.raises(ModelError, match=r"whole numbers \(uint8\).*say range=\[0, 255\]"):
+        load_classifier(path)
+
+
 def test_colour_data_does_not_fit_a_grey_model(tmp_path: Path) -> None:
     path = write_dense(tmp_path / "m.onnx", matrix=weights())
     with pytest.raises(ModelError, match="takes images of 1×4×4, but was given 3×4×4"):

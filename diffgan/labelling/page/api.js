@@ -61,7 +61,8 @@ export class Outbox {
         const headers = { "content-type": "application/json" };
         return await answer(await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
       } catch (error) {
-        if (error.status && error.status < 500) throw error;
+        // 401: the server was started anew; opening its new address lets what was said here land, too.
+        if (error.status && error.status < 500 && error.status !== 401) throw error;
         this.onFault(error);
         await new Promise((resolve) => {
           this.#wake = resolve;
