@@ -25,8 +25,10 @@ def train_best(share: Share) -> None:
     Raises:
         GeneratorError: the disk refuses.
     """
-    ranked = best_first(rows_of(share.study))
-    seconds = share.clock.for_the_best(any_complete=bool(ranked))
+    complete = best_first(rows_of(share.study))
+    seconds = share.clock.for_the_best(any_complete=bool(complete))
+    # Former long trainings scored better for being long: what counts is whose settings were best in a trial.
+    ranked = [row for row in complete if row.kind != "final"]
     if seconds is None:
         return
     known = bool(ranked) and not tells_nothing(ranked[0])

@@ -102,12 +102,14 @@ def storage_faults() -> Iterator[None]:
 
 
 def shown(url: str) -> str:
-    """A storage URL without its password."""
+    """A storage URL without its password, wherever in it that stands."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
-        return make_url(url).render_as_string(hide_password=True)
+        parsed = make_url(url)
+        secret = {name: "***" for name in parsed.query if "pass" in name.lower()}
+        return parsed.update_query_dict(secret).render_as_string(hide_password=True)
     except (ArgumentError, ValueError):
         # It may hold a password all the same: before the last @.
         _, at, rest = url.rpartition("@")

@@ -19,7 +19,7 @@ from diffgan.drafts import replacing
 from diffgan.errors import GeneratorError, UsageError
 from diffgan.gan_training.search_space import configured
 from diffgan.gan_training.settings import TrainingSettings
-from diffgan.gan_training.storage import JOURNAL, open_database, open_journal, shown
+from diffgan.gan_training.storage import JOURNAL, open_database, open_journal, shown, storage_faults
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -108,7 +108,8 @@ def open_study(out: Path, plan: Plan, *, url: str | None, resume: bool) -> Opene
     if url is None:
         _make(out)
         return _started(open_journal(out), plan, out, url=None, must_exist=resume)
-    return _started(open_database(url), plan, out, url=url, must_exist=resume)
+    with storage_faults():
+        return _started(open_database(url), plan, out, url=url, must_exist=resume)
 
 
 def fail_left_behind(study: Study) -> int:
@@ -179,10 +180,12 @@ def _sampler(seed: int, study: Study, *, created: bool) -> Any:
     """TPE; each process that joins draws differently, or several would try the same values."""
     import optuna
 
-    mixed = seed
+    mixed = seed % 2**32  # the sampler knows no greater ones
     if not created:
         (mixed,) = map(int, np.random.SeedSequence((seed, len(study.trials), os.getpid())).generate_state(1))
-    return optuna.samplers.TPESampler(n_startup_trials=RANDOM_TRIALS, multivariate=True, constant_liar=True, seed=mixed)
+    # The configured values are tried first, and count.
+    first = 1 + RANDOM_TRIALS
+    return optuna.samplers.TPESampler(n_startup_trials=first, multivariate=True, constant_liar=True, seed=mixed)
 
 
 def _is_dead(process: str) -> bool:

@@ -112,7 +112,7 @@ def _parts(groups: NDArray[np.int64], b_is_right: Mask, parts: int, seed: int) -
     if len(np.unique(groups)) < parts or min(b_is_right.sum(), (~b_is_right).sum()) < parts:
         return None
     held = np.empty(len(groups), dtype=np.int64)
-    splits = StratifiedGroupKFold(parts, shuffle=True, random_state=seed).split(groups, b_is_right, groups)
+    splits = StratifiedGroupKFold(parts, shuffle=True, random_state=seed % 2**32).split(groups, b_is_right, groups)
     for part, (train, test) in enumerate(splits):
         if len(np.unique(b_is_right[train])) < 2:
             return None

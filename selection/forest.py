@@ -65,7 +65,7 @@ def grow(features: Float32s, b_is_right: Mask, *, seed: int, trees: int = TREES)
         trees,
         class_weight="balanced",
         min_samples_leaf=max(1, len(features) // LEAVES),
-        random_state=seed,
+        random_state=seed % 2**32,  # scikit-learn knows no greater ones
         n_jobs=min(available_cores(), 8),
     ).fit(features, b_is_right.astype(np.int64))
     forest.n_jobs = 1  # the sum over trees in one order, so that it is the same each time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -11,6 +12,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class Forgiving(io.TextIOWrapper):
+    """Standard output whose reader (head, grep -q) may go: what is said then is lost, and the command comes to its own
+    end, with its own exit code."""
+
+    @classmethod
+    def instead_of(cls, stream: io.TextIOWrapper) -> Forgiving:
+        """The same output; the other stream must not be used any more."""
+        encoding, buffered = stream.encoding, not stream.line_buffering
+        return cls(stream.detach(), encoding=encoding, line_buffering=not buffered)  # type: ignore[arg-type]
+
+    def write(self, text: str, /) -> int:
+        """As ever; all of it is taken."""
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            self._forget()
+            return len(text)
+
+    def flush(self) -> None:
+        """As ever."""
+        try:
+            super().flush()
+        except BrokenPipeError:
+            self._forget()
+
+    def _forget(self) -> None:
+        # Also keeps the interpreter from saying it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
 
 
 def percent(share: float) -> str:

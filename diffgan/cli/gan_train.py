@@ -48,6 +48,7 @@ def train(
     from diffgan.durations import parse_duration
     from diffgan.gan_training.augmentation import COPIES
     from diffgan.gan_training.cached import cache_key, remember, take_cached
+    from diffgan.gan_training.data import hold_out
     from diffgan.gan_training.settings import read_settings
     from diffgan.gan_training.training import Training, choose_device
     from diffgan.generators.card import read_card
@@ -57,7 +58,8 @@ def train(
     dataset = load_dataset(data)
     settings = read_settings(config, data)
     if epochs is not None:
-        settings = settings.model_copy(update={"steps": max(1, epochs * COPIES * len(dataset) // settings.batch)})
+        kept = len(dataset) - len(hold_out(dataset.labels, seed))
+        settings = settings.model_copy(update={"steps": max(1, epochs * COPIES * kept // settings.batch)})
     seconds = None if budget is None else parse_duration(budget, "--budget")
     training = Training(dataset, settings, out, seed=seed, budget=seconds, device=choose_device(device))
     key = cache_key(dataset, settings, seed=seed, budget=seconds)

@@ -67,7 +67,7 @@ def export(
     sample: Annotated[
         int | None, typer.Option("--sample", metavar="N", help="Label Studio: only so many, at random.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the sample.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Of the sample.")] = 0,
     blank: Annotated[bool, typer.Option("--blank", help="Label Studio: without the labels that there are.")] = False,
 ) -> None:
     """Write the labels to a CSV file, or the triggers with theirs as tasks for Label Studio (.json)."""

@@ -12,7 +12,7 @@ import typer
 
 from diffgan import __version__
 from diffgan.cli import bench, check, compare, demo, export, filter, gan, inspect, label, labels, report, select  # noqa: A004
-from diffgan.cli.console import printable
+from diffgan.cli.console import Forgiving, printable
 from diffgan.errors import DiffganError
 
 app = typer.Typer(
@@ -59,10 +59,8 @@ def main() -> None:
         sys.stdout.flush()
     except DiffganError as error:
         _end(str(error), 2)
-    except BrokenPipeError:
-        # The reader (head, less) has gone: say nothing, and keep the interpreter from saying it at exit.
-        _discard_output()
-        sys.exit(0)
+    except MemoryError:
+        _end("There is not enough memory for that: ask for fewer or smaller images at a time.", 2)
     except OSError as error:
         _discard_output()
         _end(
@@ -92,7 +90,10 @@ def _usage_line(error: Exception) -> str:
 
 
 def _print_anywhere() -> None:
-    """A terminal or pipe that lacks a character gets another one; a warning is one line."""
+    """A terminal or pipe that lacks a character gets another one, a reader that has gone is no error, and a warning is
+    one line."""
+    if type(sys.stdout) is io.TextIOWrapper:
+        sys.stdout = Forgiving.instead_of(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

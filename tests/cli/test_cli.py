@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -167,6 +168,31 @@ def test_a_closed_pipe_is_silent() -> None:
     command = f"set -o pipefail; {sys.executable} -m diffgan inspect digits --json | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "output", ["print('x' * 200_000)", "print_table('x' * 50, ['y'], [['z' * 40]] * 9_000)", "print()"]
+)
+@pytest.mark.parametrize("code", [0, 1, 130])
+def test_a_reader_that_goes_changes_no_exit_code(code: int, output: str) -> None:
+    """A gate that is piped into head or grep -q still says what it came to."""
+    program = (
+        "import sys, time, typer\n"
+        "from diffgan.cli import main\n"
+        "from diffgan.cli.console import print_table\n"
+        "@main.app.command('judge')\n"
+        "def judge() -> None:\n"
+        "    time.sleep(0.2)\n"
+        f"    {output}\n"
+        f"    raise typer.Exit({code})\n"
+        "sys.argv = ['diffgan', 'judge']\n"
+        "main.main()\n"
+    )
+    command = f"{sys.executable} -c {shlex.quote(program)} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code
+    assert "Broken" not in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
