@@ -133,7 +133,12 @@ def save_finds(
         UsageError: it cannot be written.
     """
     images, labels, by_judges = _replayed(suites, most, data)
-    machine = by_judges | (machine - labels.keys())
+    # What people have said of a find since goes before what a judge once said of it in a suite.
+    said = zip(answers.ids.tolist(), answers.labels.tolist(), strict=True)
+    known = labels.keys() & by_judges - machine
+    by_people = {number: label for number, label in said if number in known and label != UNLABELLED}
+    labels |= by_people
+    machine = (by_judges - by_people.keys()) | (machine - labels.keys())
     packing = Packing([distance_of_distinct(data)])
     if len(images):
         packing.add([images])

@@ -141,7 +141,8 @@ def check(old: Source, new: Source, wishes: GateWishes, watcher: Watcher | None 
         notes=notes,
         search=_search_facts(folder, made.summary),
     )
-    asked = {model.name: model.queries for model in (*models, *judges)}
+    old_asked, new_asked = (model.queries for model in models)
+    asked = {"old": old_asked, "new": new_asked, "judges": [judge.queries for judge in judges]}
     summary = made.summary | {"check": result.as_json(), "asked": asked}
     _write(result, wishes, folder, summary, machine)
     return Checked(made.folder, result, summary, tuple(notes))

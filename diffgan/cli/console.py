@@ -21,8 +21,8 @@ class Forgiving(io.TextIOWrapper):
     @classmethod
     def instead_of(cls, stream: io.TextIOWrapper) -> Forgiving:
         """The same output; the other stream must not be used any more."""
-        encoding, buffered = stream.encoding, not stream.line_buffering
-        return cls(stream.detach(), encoding=encoding, line_buffering=not buffered)  # type: ignore[arg-type]
+        encoding, at_once, through = stream.encoding, stream.line_buffering, stream.write_through
+        return cls(stream.detach(), encoding=encoding, line_buffering=at_once, write_through=through)
 
     def write(self, text: str, /) -> int:
         """As ever; all of it is taken."""

@@ -52,7 +52,7 @@ class Table:
     """The labels of a file.
 
     Attributes:
-        rows: in the file's order.
+        rows: in the file's order, or where it says when each was said, in that of time.
         passed_over: how many of what else it holds, by what that is.
     """
 

@@ -92,6 +92,8 @@ class Search:
         self._paid = budget.queries is not None or evaluator.remote
         #: The queries of each model before the part under way.
         self._asked = 0, 0
+        #: Whether time was over before a remote model answered.
+        self._late = False
 
     def stop(self) -> None:
         """Ends the search after the batch that is under way."""
@@ -146,6 +148,8 @@ class Search:
         return Moment(self.spent, self._budget.share(self.spent), self._strategy.facts(), self.disagreement)
 
     def _ended(self) -> str | None:
+        if self._late:
+            return "seconds"
         ended = "stopped" if self._stopped else self._budget.reached(self.spent)
         if ended is None and self._budget.room(self.spent, 1) < 1:
             return "queries"
@@ -204,10 +208,10 @@ class Search:
                 raise
             with suppress(ArchiveError):
                 self._archive.save_checkpoint(self._checkpoint(self._before))
-            left = self.clock.left
-            if isinstance(error, ModelError) and left is not None and left <= _SLACK:
-                return None
-            raise
+            if not isinstance(error, ModelError) or not self._is_late():
+                raise
+            self._late = True
+            return None
         self._count_queries(before_a, before_b)
         self.spent = self.spent.model_copy(
             update={
@@ -216,6 +220,11 @@ class Search:
             }
         )
         return said
+
+    def _is_late(self) -> bool:
+        """Whether the search's time is over, and a model somewhere else, which has answered before, was waited for."""
+        left = self.clock.left
+        return self._evaluator.remote and self.spent.evaluations > 0 and left is not None and left <= _SLACK
 
     def _count_queries(self, before_a: int, before_b: int) -> None:
         after_a, after_b = self._evaluator.queries

@@ -34,14 +34,13 @@ def _into(number: int, file: IO[bytes], name: str, patch: pytest.MonkeyPatch) ->
     getattr(sys, name).flush()
     kept = os.dup(number)
     os.dup2(file.fileno(), number)
-    with open(os.dup(number), "w", encoding="utf-8") as stream:  # noqa: PTH123 - it is a number
-        patch.setattr(sys, name, stream)
-        try:
-            yield
-        finally:
-            stream.flush()
-            os.dup2(kept, number)
-            os.close(kept)
+    patch.setattr(sys, name, open(os.dup(number), "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - it is a number
+    try:
+        yield
+    finally:
+        getattr(sys, name).close()  # the command may have put another one there
+        os.dup2(kept, number)
+        os.close(kept)
 
 
 def _read(file: IO[bytes]) -> str:

@@ -167,7 +167,7 @@ def test_a_folder_in_use_is_left_alone(digits: Dataset, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(GeneratorError, match="not empty"):
         Training(digits, SMALL, tmp_path).run()
-    with pytest.raises(GeneratorError, match="no training to go on with"):
+    with pytest.raises(GeneratorError, match="no checkpoint to go on from"):
         Training(digits, SMALL, tmp_path / "new").run(resume=True)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 

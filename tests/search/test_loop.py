@@ -14,6 +14,7 @@ from diffgan.images import FloatImages, to_floats
 from diffgan.models import Classifier, load_classifier
 from diffgan.models.options import Layout, ModelOptions
 from diffgan.search.budgets import Budget
+from diffgan.search.checkpoint import unpack
 from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import divergence_named
 from diffgan.search.evaluation import Evaluator, margins
@@ -93,6 +94,7 @@ class Clockwork:
         self.now, self.each = 0.0, 1.0
         monkeypatch.setattr("diffgan.search.clock.perf_counter", lambda: self.now)
         monkeypatch.setattr("diffgan.search.evaluation.monotonic", lambda: self.now)
+        monkeypatch.setattr("diffgan.models.classifier.monotonic", lambda: self.now)
 
     def slow(self, images: FloatImages) -> Any:
         self.now += self.each * len(images)
@@ -190,7 +192,36 @@ def remote(runtime: Remote, name: str) -> Classifier:
     return Classifier(runtime, ModelOptions(), name=name, source=f"http://localhost/{name}", fingerprint=name)
 
 
-@pytest.mark.parametrize("seconds", [5.0, 15.0, 47.0, 58.0])
+@pytest.mark.parametrize(("seconds", "queries"), [(5.0, 0), (15.0, 50)])
+def test_a_remote_model_that_never_answered_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, queries: int
+) -> None:
+    clock = Clockwork(monkeypatch)
+    models = remote(Remote(clock, 1), "a"), remote(Remote(clock, 2), "b")
+    with create(tmp_path / "a.db") as archive:
+        with pytest.raises(ModelError, match="no answer within 5"):
+            search(archive, Budget(seconds=seconds), models=models).run()
+        again = search(archive, Budget(seconds=200), models=models)
+        assert again.restore()
+        assert (again.spent.queries_a, again.spent.queries_b) == (queries, 0)
+
+
+def test_a_model_here_that_fails_at_the_end_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clockwork(monkeypatch)
+
+    def failing(images: FloatImages) -> np.ndarray:
+        clock.now += len(images)
+        if clock.now > 151:
+            raise RuntimeError("out of order")
+        return linear(1)(images)
+
+    models = load_classifier(failing, spec=SPEC, name="failing"), pair()[1]
+    clock.now = 0.0
+    with create(tmp_path / "a.db") as archive, pytest.raises(ModelError, match="out of order"):
+        search(archive, Budget(seconds=155, evaluations=10_000), models=models).run()
+
+
+@pytest.mark.parametrize("seconds", [47.0, 58.0])
 def test_a_remote_model_whose_answer_would_come_too_late_ends_the_search_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
@@ -201,9 +232,8 @@ def test_a_remote_model_whose_answer_would_come_too_late_ends_the_search_well(
         assert one.run() == "seconds"
         assert one.spent.seconds == pytest.approx(seconds)
         again = search(archive, Budget(seconds=200), models=models, strategy="nsga2")
-        if one.spent.queries_a:
-            assert again.restore()
-            assert (again.spent.queries_a, again.spent.queries_b) == (one.spent.queries_a, one.spent.queries_b)
+        assert again.restore()
+        assert (again.spent.queries_a, again.spent.queries_b) == (one.spent.queries_a, one.spent.queries_b)
         again.run()
         found = archive.column("ids").tobytes()
     with create(tmp_path / "whole.db") as archive:
@@ -224,6 +254,7 @@ def test_what_paid_models_were_asked_is_not_forgotten(tmp_path: Path, monkeypatc
         one = search(archive, Budget(queries=10_000), models=models)
 
         def fail(moment: Moment) -> None:
+            assert unpack(archive.checkpoint())[0].queries_a == moment.spent.queries_a
             runtimes[1].fails = moment.spent.evaluations >= 150
 
         with pytest.raises(ModelError, match="out of order"):
