@@ -175,10 +175,10 @@ class Training:
             while trainer.step_number < trainer.settings.steps:
                 with interrupts_deferred():  # half an update is no state to go on from
                     losses = trainer.step()
-                self._spent = perf_counter() - started
-                alarms.on_losses(losses, trainer.step_number)
-                report(Progress(trainer.step_number, trainer.settings.steps, self._spent, losses))
-                self._after_step(trainer, losses, alarms)
+                    self._spent = perf_counter() - started
+                    alarms.on_losses(losses, trainer.step_number)
+                    report(Progress(trainer.step_number, trainer.settings.steps, self._spent, losses))
+                    self._after_step(trainer, losses, alarms)
                 after_update(trainer)
                 if self._budget is not None and self._spent >= self._budget:
                     break

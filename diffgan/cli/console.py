@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Forgiving(io.TextIOWrapper):
-    """Standard output whose reader (head, grep -q) may go: what is said then is lost, and the command comes to its own
+    """An output whose reader (head, grep -q) may go: what is said then is lost, and the command comes to its own
     end, with its own exit code."""
 
     @classmethod

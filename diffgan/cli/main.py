@@ -92,8 +92,10 @@ def _usage_line(error: Exception) -> str:
 def _print_anywhere() -> None:
     """A terminal or pipe that lacks a character gets another one, a reader that has gone is no error, and a warning is
     one line."""
-    if type(sys.stdout) is io.TextIOWrapper:
-        sys.stdout = Forgiving.instead_of(sys.stdout)
+    for name in ("stdout", "stderr"):
+        plain = getattr(sys, name)
+        if type(plain) is io.TextIOWrapper:
+            setattr(sys, name, Forgiving.instead_of(plain))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -148,9 +148,11 @@ class Search:
         return Moment(self.spent, self._budget.share(self.spent), self._strategy.facts(), self.disagreement)
 
     def _ended(self) -> str | None:
+        if self._stopped:
+            return "stopped"
         if self._late:
             return "seconds"
-        ended = "stopped" if self._stopped else self._budget.reached(self.spent)
+        ended = self._budget.reached(self.spent)
         if ended is None and self._budget.room(self.spent, 1) < 1:
             return "queries"
         return ended

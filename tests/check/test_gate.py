@@ -145,14 +145,15 @@ def test_allowed_finds_do_not_count_against_the_limit() -> None:
     asked = again.summary["asked"]
     searched = again.summary["queries"]
     data = len(load_dataset("data/test.npz"))
-    assert (asked["old"], asked["new"]) >= (searched["a"] + data, searched["b"] + data)
+    assert asked["old"] >= searched["a"] + data
+    assert asked["new"] >= searched["b"] + data
     assert [count >= 2 * data for count in asked["judges"]] == [True]
 
 
 @pytest.mark.usefixtures("project")
 def test_a_judge_that_cannot_judge_is_told_before_the_search() -> None:
     def certain(images: FloatImages) -> np.ndarray:
-        return np.eye(10, dtype=np.float32)[(images.sum(axis=(1, 2, 3)) * 7).astype(int) % 10]
+        return np.asarray(np.eye(10, dtype=np.float32)[(images.sum(axis=(1, 2, 3)) * 7).astype(int) % 10])
 
     with pytest.raises(DiffganError, match="valid"):
         go("run", judges=[certain])
