@@ -265,7 +265,7 @@ def test_what_does_not_fit_says_why(gan: Path, tmp_path: Path, wanted: dict[str,
 
 
 def test_folders_may_be_given_as_texts(gan: Path, tmp_path: Path) -> None:
-    made = go(gan, tmp_path / "run", out=str(tmp_path / "text"), evaluations=100)
+    made = go(gan, str(tmp_path / "text"), evaluations=100)  # type: ignore[arg-type]
     assert made.folder == tmp_path / "text"
 
 
