@@ -6,7 +6,9 @@ import re
 
 from diffgan.errors import UsageError
 
-_PARTS = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+(?:\.\d+)?)s?)?")
+_NUMBER = r"\d+(?:\.\d+)?"
+#: A number alone is of seconds; behind another unit, as in 1h30, it could be of any.
+_PARTS = re.compile(rf"(?:(?P<h>{_NUMBER})h)?(?:(?P<m>{_NUMBER})m)?(?:(?P<s>{_NUMBER})s)?|(?P<bare>{_NUMBER})")
 
 
 def parse_duration(text: str, flag: str) -> float:
@@ -23,7 +25,7 @@ def parse_duration(text: str, flag: str) -> float:
     seconds = 0.0
     if match is not None:
         parts = {unit: float(value) for unit, value in match.groupdict().items() if value}
-        seconds = parts.get("h", 0) * 3600 + parts.get("m", 0) * 60 + parts.get("s", 0)
+        seconds = parts.get("h", 0) * 3600 + parts.get("m", 0) * 60 + parts.get("s", 0) + parts.get("bare", 0)
     if not seconds > 0:
         raise UsageError(f"{flag} takes a time above 0, such as 90s, 15m or 1h30m, not {text!r}.")
     return seconds

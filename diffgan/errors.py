@@ -20,6 +20,18 @@ class ModelError(DiffganError):
     """A classifier that cannot be loaded or answers wrongly: correct the file, its sidecar or the options."""
 
 
+class RetryLaterError(ModelError):
+    """A model somewhere else that answers only after a while, for which there is no time.
+
+    Attributes:
+        wait: seconds until it will answer.
+    """
+
+    def __init__(self, message: str, wait: float) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
 class UnsafeFileError(ModelError):
     """A file that could run code when loaded: export the model in a format that cannot."""
 

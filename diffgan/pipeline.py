@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ from diffgan.preparation import (
     strategy_settings,
     warm_up,
 )
-from diffgan.runs import RunFolder
+from diffgan.runs import RunFolder, check_place
 from diffgan.search.evaluation import Evaluator
 from diffgan.search.loop import Moment, Search
 from diffgan.search.strategies.protocol import Strategy, StrategySetup
@@ -115,6 +116,8 @@ def compare(
 def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
     """The street: data, models, generator, search, summary, filters, report."""
     started = perf_counter()
+    if wanted.out is not None:
+        check_place(wanted.out, resume=wanted.resume)
     dataset = wanted.data if isinstance(wanted.data, Dataset) else load_dataset(wanted.data)
     wishes = FilterWishes(
         config=wanted.config, discriminator=wanted.discriminator, references=wanted.references, data=dataset
@@ -157,7 +160,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
             search.restore()
         ended, preparation = "failed", 0.0
         try:
-            warm_up(models, strategy, dataset, generator=generator, batch=wanted.batch)
+            warm_up(models, strategy, dataset, generator=generator, batch=wanted.batch, budget=wanted.budget)
             preparation = perf_counter() - started
             with watcher.searching(search, dataset.classes) as watch:
                 ended = search.run(_logged(watch, folder))
@@ -168,7 +171,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
             summary = summarise(search, strategy, archive, models, dataset, seed=wanted.seed) | facts
             folder.write_summary(summary)
     if ended == "stopped":
-        watcher.note(f"Not filtered, and no report yet: diffgan filter {folder.path}, diffgan report {folder.path}")
+        watcher.note(f"Not filtered, and no report yet: {_again(folder, wishes)}, diffgan report {folder.path}")
         return Comparison(folder.path, summary)
     filtered = _filtered(folder, wishes, watcher) if wanted.filters and summary["unique"] else None
     report = _reported(folder, models, dataset, watcher) if wanted.report else None
@@ -186,9 +189,16 @@ def _built(wanted: Wanted, setup: StrategySetup, archive: Archive, folder: RunFo
         raise
 
 
+def _again(folder: RunFolder, wishes: FilterWishes) -> str:
+    """The command that filters as this call would."""
+    options = {"--config": wishes.config, "--discriminator": wishes.discriminator, "--references": wishes.references}
+    given = [part for flag, value in options.items() if value is not None for part in (flag, str(value))]
+    return shlex.join(["diffgan", "filter", str(folder.path), *given])
+
+
 def _filtered(folder: RunFolder, wishes: FilterWishes, watcher: Watcher) -> Filtered | None:
     """The filters' verdicts, outside the budget; what keeps them from it is told, and spoils nothing."""
-    later = f"diffgan filter {folder.path}"
+    later = _again(folder, wishes)
     try:
         with watcher.filtering() as report:
             filtered = filter_run(folder.path, wishes, report)

@@ -24,6 +24,7 @@ from diffgan.generators.generator import Generator, load_generator
 from diffgan.images import ByteImages, to_floats
 from diffgan.models.classifier import Classifier
 from diffgan.runs import RunFolder, next_folder
+from diffgan.search.budgets import Budget, Spent
 from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import Divergence, divergence_named
 from diffgan.search.loop import Admit
@@ -243,8 +244,12 @@ def warm_up(
     *,
     generator: Generator | None,
     batch: int,
+    budget: Budget,
 ) -> None:
-    """What is slow the first time only is done before the search clock starts; no random draw of the search is used."""
+    """What is slow the first time only is done before the search clock starts; no random draw of the search is used.
+
+    Models see no more images than the search may show them.
+    """
     rng = np.random.default_rng(0)
     images = dataset.images[np.arange(batch) % len(dataset.images)]
     if generator is not None:
@@ -252,5 +257,5 @@ def warm_up(
             images = generator.sample(batch, rng)[0]
     for model in models:
         if not model.remote:
-            model.predict(to_floats(images))
+            model.predict(to_floats(images[: max(1, budget.room(Spent(), batch))]))
     strategy.warm_up()

@@ -61,8 +61,7 @@ class RunFolder:
         Raises:
             UsageError: it is there and not empty, or cannot be made.
         """
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise UsageError(f"{path} is there and not empty: give another --out, or --resume to go on with its run.")
+        check_place(path, resume=False)
         folder = cls(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -151,6 +150,18 @@ class RunFolder:
         # Paths that are not UTF-8 may be in it; written out, they are still what JSON and YAML allow.
         with replacing(self.path / name) as draft:
             draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def check_place(path: Path, *, resume: bool) -> None:
+    """Tells early of a folder that is taken, or that holds no run to go on with.
+
+    Raises:
+        UsageError: it is so.
+    """
+    if resume:
+        RunFolder(path).config()
+    elif path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"{path} is there and not empty: give another --out, or --resume to go on with its run.")
 
 
 def next_folder(parent: Path, stem: str) -> Path:

@@ -50,9 +50,10 @@ def summarise(
 
 
 def _named(cells: Mapping[tuple[int, int], int], names: tuple[str, ...]) -> dict[str, dict[str, int]]:
-    """Label of A, then label of B, then the count; by class names."""
+    """Label of A, then label of B, then the count; by class names, or by number where the data has no such class."""
     nested: dict[str, dict[str, int]] = {}
     for (label_a, label_b), count in sorted(cells.items()):
         row, column = (names[label] if label < len(names) else str(label) for label in (label_a, label_b))
-        nested.setdefault(row, {})[column] = count
+        columns = nested.setdefault(row, {})
+        columns[column] = columns.get(column, 0) + count  # a number may be another class's name
     return nested

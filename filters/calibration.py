@@ -147,10 +147,17 @@ class Calibration:
         return asdict(self)
 
 
-def labelled_scores(verdicts: VerdictColumns, said: Consensus) -> Labelled:
-    """The scores of those triggers on which a filter has spoken and of which it is settled whether they are valid."""
+def labelled_scores(verdicts: VerdictColumns, said: Consensus, *, without: NDArray[np.int64] | None = None) -> Labelled:
+    """The scores of those triggers on which a filter has spoken and of which it is settled whether they are valid.
+
+    Args:
+        verdicts: the filter's.
+        said: what the labels say.
+        without: ids of triggers that do not count.
+    """
     ids, valid = said.validity()
-    known = dict(zip(ids.tolist(), valid.tolist(), strict=True))
+    left = np.ones(len(ids), dtype=np.bool_) if without is None else ~np.isin(ids, without)
+    known = dict(zip(ids[left].tolist(), valid[left].tolist(), strict=True))
     rows = [row for row, number in enumerate(verdicts.ids.tolist()) if number in known]
     return Labelled.checked(verdicts.scores[rows], [known[number] for number in verdicts.ids[rows].tolist()])
 

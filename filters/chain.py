@@ -7,6 +7,7 @@ was broken off, and a new threshold is held against the scores that are there.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,7 @@ def run_chain(
         archive.verdicts.forget(name)
     stages = []
     for number, one in enumerate(filters):
-        rejected = _rejected_by(archive, filters[:number])
+        rejected = rejected_by(archive, filters[:number])
         _bring_up_to_date(archive, one, memory)
         _score_new(archive, one, rejected, watch)
         stages.append(_stage(archive, one, rejected))
@@ -107,8 +108,8 @@ class _Memory:
         known = self._known.get(name)
         return (str(known[0]), float(known[1])) if isinstance(known, list) and len(known) == 2 else None
 
-    def keep(self, one: Filter) -> None:
-        self._known[one.name] = [one.identity, one.threshold]
+    def keep(self, one: Filter, *, threshold: float | None = None) -> None:
+        self._known[one.name] = [one.identity, one.threshold if threshold is None else threshold]
         try:
             with replacing(self._path) as draft:
                 draft.write_text(json.dumps(self._known, indent=1) + "\n", encoding="utf-8")
@@ -122,6 +123,7 @@ def _bring_up_to_date(archive: Archive, one: Filter, memory: _Memory) -> None:
     if known is None or known[0] != one.identity:
         archive.verdicts.forget(one.name)
     elif known[1] != one.threshold:
+        memory.keep(one, threshold=math.nan)  # unlike any, should this be broken off
         stored = archive.verdicts.read(one.name)
         for start in range(0, len(stored.ids), PAGE):
             rows = slice(start, start + PAGE)
@@ -129,7 +131,8 @@ def _bring_up_to_date(archive: Archive, one: Filter, memory: _Memory) -> None:
     memory.keep(one)
 
 
-def _rejected_by(archive: Archive, earlier: Sequence[Filter]) -> NDArray[np.int64]:
+def rejected_by(archive: Archive, earlier: Sequence[Filter]) -> NDArray[np.int64]:
+    """The ids of what any of these filters has rejected."""
     verdicts = [archive.verdicts.read(one.name) for one in earlier]
     return np.concatenate([np.empty(0, dtype=np.int64), *(said.ids[~said.passed] for said in verdicts)])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,11 +12,11 @@ import numpy as np
 from diffgan import configs
 from diffgan.archive import Archive
 from diffgan.datasets import Dataset, load_dataset
-from diffgan.drafts import replacing
-from diffgan.errors import ArchiveError, UsageError
+from diffgan.errors import UsageError
 from diffgan.filters.building import FilterSetup, build_chain
 from diffgan.filters.calibration import calibrate, labelled_scores
-from diffgan.filters.chain import Stage, Watch, run_chain
+from diffgan.filters.chain import Stage, Watch, rejected_by, run_chain
+from diffgan.filters.chosen import Chosen
 from diffgan.filters.discriminator import KEEP
 from diffgan.filters.protocol import Candidates, Filter
 from diffgan.filters.recognisable import MOST_LOOKED_AT, RecognisableFilter
@@ -27,12 +26,9 @@ from diffgan.filters.validity import sampling_doubts, validity_ratio
 from diffgan.generators.artifact import has_discriminator
 from diffgan.generators.discriminator import load_discriminator
 from diffgan.images import ByteImages, ImageSpec
-from diffgan.labels import consensus
+from diffgan.labels import Consensus, consensus
 from diffgan.labels.origins import run_data
 from diffgan.runs import RunFolder
-
-#: Thresholds that were found from labels, or given: they hold until others are.
-_CHOSEN = "thresholds.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,19 +89,26 @@ def filter_run(run: Path, wishes: FilterWishes, watch: Watch = lambda *_: None) 
         built = build_chain(settings, setup, lambda done, total: watch("training", done, total))
         asked = {**settings.thresholds, **wishes.thresholds}
         _check_names(asked, built.filters)
-        chosen = _read_chosen(run) | asked
-        filters = _with_thresholds(_adapted(built.filters, archive, settings), chosen)
+        chosen = Chosen(run)
+        former, notes = chosen.of(built.filters)
+        filters = _with_thresholds(_adapted(built.filters, archive, settings), former | asked)
         stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
         texts: list[str] = []
+        found: dict[str, float] = {}
         if target is not None:
-            found, texts = _from_labels(archive, filters, target)
-            chosen |= found
-            filters = _with_thresholds(filters, found)
-            stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
+            said = consensus(archive.labels.read())
+            for number in range(len(filters)):
+                new, text = _from_labels(archive, filters[: number + 1], said, target)
+                found |= new
+                texts += text
+                if new:  # what those after it look at may be others now
+                    filters = _with_thresholds(filters, new)
+                    stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
+            texts.append(_share_of_valid(archive, said))
         if wishes.thresholds or target is not None:
-            _write_chosen(run, chosen)
+            chosen.write(asked | found, filters)
         _into_summary(folder, stages, archive.count(kept_only=True))
-    return Filtered(triggers, stages, list(built.notes), texts)
+    return Filtered(triggers, stages, [*built.notes, *notes], texts)
 
 
 def _data(run: Path, named: str | Dataset | None) -> Dataset:
@@ -202,41 +205,31 @@ def _at(one: Filter, threshold: float) -> Filter:
         ) from error
 
 
-def _from_labels(archive: Archive, filters: Sequence[Filter], target: Target) -> tuple[dict[str, float], list[str]]:
-    """Thresholds, and what there is to say."""
-    said = consensus(archive.labels.read())
+def _from_labels(
+    archive: Archive, filters: Sequence[Filter], said: Consensus, target: Target
+) -> tuple[dict[str, float], list[str]]:
+    """The last filter's threshold, where the labels give one, and what there is to say of it.
+
+    What the filters before it reject is not for it to judge, so it counts neither way.
+    """
+    *earlier, one = filters
+    if not len(said.validity()[0]):
+        return {}, []
+    labelled = labelled_scores(archive.verdicts.read(one.name), said, without=rejected_by(archive, earlier))
+    result = calibrate(labelled, rng=np.random.default_rng(0), targets=[target])
+    threshold = result.choices[0].threshold
+    return {} if threshold is None else {one.name: threshold.estimate}, [f"{one.name}\n{result}"]
+
+
+def _share_of_valid(archive: Archive, said: Consensus) -> str:
     ids, valid = said.validity()
     if not len(ids):
-        return {}, ["No trigger is labelled: the defaults apply. See diffgan labels import, and labels judge."]
-    found, texts = {}, []
-    for one in filters:
-        labelled = labelled_scores(archive.verdicts.read(one.name), said)
-        result = calibrate(labelled, rng=np.random.default_rng(0), targets=[target])
-        texts.append(f"{one.name}\n{result}")
-        threshold = result.choices[0].threshold
-        if threshold is not None:
-            found[one.name] = threshold.estimate
+        return "No trigger is labelled: the defaults apply. See diffgan labels import, and labels judge."
     with archive.snapshot():  # a search may still be writing
         everybody, kept = archive.column("ids"), archive.column("kept")
     has_label = np.isin(everybody, ids)
     doubts = sampling_doubts(has_label, kept=kept)
-    texts.append(str(validity_ratio(int(valid.sum()), len(ids), len(everybody), doubts=doubts)))
-    return found, texts
-
-
-def _read_chosen(run: Path) -> dict[str, float]:
-    try:
-        return {str(name): float(value) for name, value in json.loads((run / _CHOSEN).read_text("utf-8")).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def _write_chosen(run: Path, chosen: Mapping[str, float]) -> None:
-    try:
-        with replacing(run / _CHOSEN) as draft:
-            draft.write_text(json.dumps(chosen, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ArchiveError(f"{run / _CHOSEN} cannot be written ({error.strerror}): see the disk.") from error
+    return str(validity_ratio(int(valid.sum()), len(ids), len(everybody), doubts=doubts))
 
 
 def _into_summary(folder: RunFolder, stages: Sequence[Stage], kept: int) -> None:

@@ -81,7 +81,11 @@ class _PerImage(v2.Transform):  # type: ignore[misc]
 
 class _Warp(_PerImage):
     def apply_each(self, images: Tensor, params: dict[str, Any]) -> Tensor:
-        return _warped(images, params["matrices"], self.settings.fill)
+        matrices, (height, width) = params["matrices"].clone(), images.shape[2:]
+        # The warp's grid spans two from edge to edge both ways: where the sides differ, so do its units.
+        matrices[:, 0, 1] *= height / width
+        matrices[:, 1, 0] *= width / height
+        return _warped(images, matrices, self.settings.fill)
 
 
 class Rotation(_Warp):

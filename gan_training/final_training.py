@@ -10,6 +10,7 @@ from typing import Any
 
 from diffgan.errors import GeneratorError
 from diffgan.gan_training.cores import share_cores
+from diffgan.gan_training.interrupts import interrupts_deferred
 from diffgan.gan_training.search_space import LENGTH, configured, search_space, settings_at
 from diffgan.gan_training.study import FINAL
 from diffgan.gan_training.tuning_results import TRIALS, best_first, rows_of, settle, tells_nothing
@@ -44,7 +45,8 @@ def train_best(share: Share) -> None:
             budget=seconds,
             report=lambda now: share.report.training("the long training", now),
         )
-    except GeneratorError as error:
+    # What torch raises where there is not enough memory is a RuntimeError.
+    except (GeneratorError, MemoryError, RuntimeError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error.__cause__, OSError):
             raise
@@ -53,9 +55,10 @@ def train_best(share: Share) -> None:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    settle(share.out)
     facts = {FINAL: True, "fid": measured.fid, "kid": measured.kid, "updates": done}
-    _add(share, point, measured.value, {**facts, "seconds": round(monotonic() - start, 2)})
+    with interrupts_deferred():  # a result that is half copied is none
+        settle(share.out)
+        _add(share, point, measured.value, {**facts, "seconds": round(monotonic() - start, 2)})
 
 
 def _add(share: Share, point: Mapping[str, Any], value: float, facts: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ class Among:
         return Nearness(
             samples=float(np.median(distances)),
             real=self._median,
-            closer=float(np.mean(distances < self._close)),
+            closer=float(np.mean(distances <= self._close)),
         )
 
 

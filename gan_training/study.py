@@ -107,7 +107,9 @@ def open_study(out: Path, plan: Plan, *, url: str | None, resume: bool) -> Opene
         raise GeneratorError(f"{out} is there and not empty: give another --out, or --resume to go on or join in.")
     if url is None:
         _make(out)
-        return _started(open_journal(out), plan, out, url=None, must_exist=resume)
+        _write_facts(out, plan, url)
+        # What was there when a beginning was broken off is gone on with.
+        return _started(open_journal(out), plan, out, url=None, must_exist=False)
     with storage_faults():
         return _started(open_database(url), plan, out, url=url, must_exist=resume)
 
@@ -164,15 +166,16 @@ def _started(storage: BaseStorage, plan: Plan, out: Path, *, url: str | None, mu
                 f"There is no study {plan.name} in {where}: leave out --resume to start one, or give the data, "
                 "configuration and seed that it was started with."
             ) from None
-    if created:
+    if created or not optuna_study.trials:
         for key, value in plan.facts.items():
             optuna_study.set_user_attr(key, value)
         optuna_study.enqueue_trial(configured(plan.settings), user_attrs={DEFAULTS: True})
     optuna_study.sampler = _sampler(plan.seed, optuna_study, created=created)
     # Each rung is passed by the better half of those that have reached it: nobody waits for anybody.
     optuna_study.pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=2)
-    _make(out)
-    _write_facts(out, plan, url)
+    if url is not None:
+        _make(out)
+        _write_facts(out, plan, url)
     return Opened(optuna_study, created, str(out / JOURNAL) if url is None else shown(url))
 
 

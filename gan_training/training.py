@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -23,8 +24,8 @@ from diffgan.gan_training.pictures import cut_metrics, write_curves, write_grid,
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.trainer import Losses, Trainer
 from diffgan.generators.architecture import Architecture
-from diffgan.generators.artifact import write_artifact
-from diffgan.generators.card import Card, DataCard
+from diffgan.generators.artifact import has_discriminator, write_artifact
+from diffgan.generators.card import Card, DataCard, read_card
 
 #: Updates between two checkpoints, and between two entries of the curves.
 CHECKPOINT_EVERY, CURVE_EVERY = 500, 50
@@ -109,8 +110,11 @@ def choose_device(name: str) -> torch.device:
 
 
 def _begun_at_most(folder: Path) -> bool:
-    """Whether there is nothing, or what a training leaves that was killed before its first checkpoint."""
-    return {entry.name for entry in folder.iterdir()} <= {"watch.html", "metrics.jsonl"}
+    """Whether there is nothing, or what a training leaves that was ended before its first checkpoint."""
+    names = {entry.name for entry in folder.iterdir() if not (entry.name[:1] == "." and entry.name.endswith(".part"))}
+    return names <= {"watch.html", "metrics.jsonl"} or (
+        "watch.html" in names and names <= {"watch.html", "metrics.jsonl", "samples.png"}
+    )
 
 
 class Training:
@@ -168,11 +172,15 @@ class Training:
         """
         checkpoint = self._prepare(resume)
         trainer = self._trainer(checkpoint)
+        over = checkpoint is not None and self._is_over(trainer)
+        if over and has_discriminator(self.folder):
+            with suppress(GeneratorError):
+                return read_card(self.folder)  # made anew, it would lose its scores
         write_page(self.folder, live=True)
         started = perf_counter() - self._spent
         alarms = Alarms(self._data.images, self._data.labels)
         try:
-            while trainer.step_number < trainer.settings.steps:
+            while not over and trainer.step_number < trainer.settings.steps:
                 with interrupts_deferred():  # half an update is no state to go on from
                     losses = trainer.step()
                     self._spent = perf_counter() - started
@@ -186,6 +194,11 @@ class Training:
             self._save(trainer)
             raise
         return self._finish(trainer)
+
+    def _is_over(self, trainer: Trainer) -> bool:
+        return trainer.step_number >= trainer.settings.steps or (
+            self._budget is not None and self._spent >= self._budget
+        )
 
     def _prepare(self, resume: bool) -> Checkpoint | None:
         checkpoint = read_checkpoint(self.folder) if resume else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from diffgan.errors import GeneratorError
 from diffgan.gan_training.cores import share_cores
+from diffgan.gan_training.interrupts import interrupts_deferred
 from diffgan.gan_training.search_space import LENGTH, settings_at
 from diffgan.gan_training.study import DEFAULTS, REASON, abandon
 from diffgan.gan_training.trials import OF, Looks, OutOfTimeError
@@ -36,8 +37,9 @@ def run_trial(share: Share, trial: Trial) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     try:
         value = _trained(share, trial, start)
-        settle(share.out)
-        share.study.tell(trial, value)
+        with interrupts_deferred():  # a result that is half copied is none
+            settle(share.out)
+            share.study.tell(trial, value)
     except TrialPruned:
         _end(share, trial, TrialState.PRUNED, start)
     except OutOfTimeError:

@@ -104,8 +104,9 @@ class Tuning:
     def _prepared(self) -> Share:
         objective = Objective(self._dataset, self._base.augmentation, seed=self._seed, report=self._report.preparing)
         clock = Clock(self._limits, objective.full.seconds)
-        # Scores of trials of other lengths would not compare: the first process has fixed it for all.
-        if _SECONDS not in self._study.user_attrs:
+        # Scores of trials of other lengths would not compare: the first process that begins one has fixed it for all.
+        begun = any(row.kind != "final" for row in rows_of(self._study))
+        if _SECONDS not in self._study.user_attrs or not begun:
             self._study.set_user_attr(_SECONDS, clock.planned_trial_seconds())
         clock.trial_seconds = self._study.user_attrs[_SECONDS]
         bench = Bench(self._dataset, objective, self._seed, self._device)
@@ -116,6 +117,7 @@ class Tuning:
             trial = self._study.ask(fixed_distributions=search_space(self._base))
             trial.set_user_attr(PROCESS, this_process())
             run_trial(share, trial)
+            share.clock.scoring = share.bench.objective.full.seconds
             self._check_hope()
 
     def _check_hope(self) -> None:

@@ -45,12 +45,12 @@ class Clock:
 
     Args:
         limits: when to end.
-        scoring: seconds of one thorough score.
+        scoring: seconds of one thorough score, as far as is known; the attribute may be set anew.
     """
 
     def __init__(self, limits: Limits, scoring: float) -> None:
         self._limits = limits
-        self._scoring = scoring
+        self.scoring = scoring
         self.trial_seconds: float | None = None
         now, self._end, self._search_end = monotonic(), float("inf"), float("inf")
         if limits.budget is not None:
@@ -67,7 +67,7 @@ class Clock:
         if self._limits.trials is not None:
             parts = min(parts, self._limits.trials)
         shortest = min(SHORTEST_TRIAL, self._search_seconds / 2)
-        return max(shortest, self._search_seconds / parts - 1.5 * self._scoring)
+        return max(shortest, self._search_seconds / parts - 1.5 * self.scoring)
 
     def may_start(self, *, begun: int) -> bool:
         """Whether another trial may start, after so many have begun in the study."""
@@ -85,7 +85,7 @@ class Clock:
         """Seconds for the long training; None where there is no time for one that is worth it."""
         if self._limits.budget is None:
             return None
-        seconds = self._end - monotonic() - 1.5 * self._scoring
+        seconds = self._end - monotonic() - 1.5 * self.scoring
         if not any_complete:
             # The folder has to have something in it, whatever the budget was.
             return max(seconds, 1.0)

@@ -15,7 +15,7 @@ from diffgan.images import ByteImages, to_floats
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known
 from diffgan.selection.kinds import ids_and_kinds, in_turn
-from diffgan.selection.pairs import PairFacts, Sources, open_pair
+from diffgan.selection.pairs import PairFacts, Sources, close_opened, open_pair
 
 Float32s = NDArray[np.float32]
 Report = Callable[[int, int], None]
@@ -52,14 +52,14 @@ def ask_pair(
         ModelError: a model cannot be opened, is another one, or is for other classes.
     """
     models = open_pair(pair, data.spec, given=given)
+    before = [model.queries for model in models]
     try:
         for model in models:
             check_labels_known(model, data.classes, data.name)
         a, b = (_answers(model, data, place * len(data), report) for place, model in enumerate(models))
-        queries = {place: model.queries for place, model in zip("ab", models, strict=True)}
+        queries = {place: model.queries - asked for place, model, asked in zip("ab", models, before, strict=True)}
     finally:
-        for model in models:
-            model.close()
+        close_opened(models, given)
     return Answers(data.images, a, b), queries
 
 
@@ -78,8 +78,11 @@ def unlabelled(runs: Sequence[Path], without: NDArray[np.int64], *, seed: int) -
             ids, kinds = ids_and_kinds(archive)
             left = np.flatnonzero(~np.isin(ids, without))
             chosen = np.sort(ids[left[in_turn(kinds[left], MOST_UNLABELLED // len(runs), rng)]])
-            for start in range(0, max(1, len(chosen)), _BLOCK):
+            for start in range(0, len(chosen), _BLOCK):
                 found = archive.find(chosen[start : start + _BLOCK])
+                parts.append((found.images, found.outputs_a, found.outputs_b))
+            if not len(chosen) and archive.count():  # of the right shapes, should there be no others
+                found = archive.find(chosen)
                 parts.append((found.images, found.outputs_a, found.outputs_b))
     images, a, b = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Answers(images, a, b)

@@ -34,4 +34,5 @@ def in_turn(kinds: Ints, count: int, rng: np.random.Generator) -> Ints:
 def ids_and_kinds(archive: Archive) -> tuple[Ints, Ints]:
     """The id of each trigger, and a number for what A and B say of it."""
     # The same number for the same kind in every archive, whatever labels it holds.
-    return archive.column("ids"), (archive.column("label_a") << 32) + archive.column("label_b")
+    with archive.snapshot():  # a search may still be writing
+        return archive.column("ids"), (archive.column("label_a") << 32) + archive.column("label_b")

@@ -18,6 +18,8 @@ from diffgan.stats import cosine_distances, median_nearest_distance
 
 Mask = NDArray[np.bool_]
 _BLOCK = 2048
+#: Distances that are held at a time, in `near_groups`.
+_DISTANCES_MOST = 1 << 25
 
 
 class Limits(BaseModel):
@@ -95,13 +97,17 @@ def near_groups(views: Views) -> NDArray[np.int64]:
     from scipy.sparse.csgraph import connected_components
 
     count = len(views)
-    pairs = []
-    for start in range(0, count, _BLOCK):
-        rows, columns = np.nonzero(_near(views.part(slice(start, start + _BLOCK)), views))
-        pairs.append((rows + start, columns))
-    first, second = (np.concatenate(column) for column in zip(*pairs, strict=True))
-    links = coo_matrix((np.ones(len(first), dtype=np.int8), (first, second)), shape=(count, count))
-    groups: NDArray[np.int64] = connected_components(links, directed=False)[1].astype(np.int64)
+    everybody = np.arange(count)
+    #: Of each image, one of its group, among those compared so far: there may be far more links than can be held.
+    linked = everybody
+    block = max(1, min(_BLOCK, _DISTANCES_MOST // max(1, count)))
+    groups = everybody
+    for start in range(0, count, block):
+        rows, columns = np.nonzero(_near(views.part(slice(start, start + block)), views))
+        first, second = np.concatenate([everybody, rows + start]), np.concatenate([linked, columns])
+        links = coo_matrix((np.ones(len(first), dtype=np.int8), (first, second)), shape=(count, count))
+        groups = connected_components(links, directed=False)[1].astype(np.int64)
+        linked = np.unique(groups, return_index=True)[1][groups]
     return groups
 
 

@@ -100,16 +100,28 @@ def open_pair(pair: PairFacts, spec: ImageSpec, *, given: Sources = (None, None)
         ModelError: one cannot be opened, or is another model.
         UsageError: one is code or an address, and nobody has named it in this call.
     """
-    opened = []
-    for place, side, source, name in zip("ab", (pair.a, pair.b), given, pair.names, strict=True):
+    for place, side, source in zip("ab", (pair.a, pair.b), given, strict=True):
         if source is None and not side.is_file:
             raise UsageError(
                 f"Model {place.upper()} of this pair is {side.source}, which is code or an address, and is not opened "
                 f"because a file says so: name it with --model-{place} {side.source}."
             )
-        opened.append(_open(place.upper(), side, side.source if source is None else source, spec, name))
-    check_same_classes(*opened)
+    opened: list[Classifier] = []
+    try:
+        for place, side, source, name in zip("AB", (pair.a, pair.b), given, pair.names, strict=True):
+            opened.append(_open(place, side, side.source if source is None else source, spec, name))
+        check_same_classes(*opened)
+    except BaseException:
+        close_opened(opened, given)
+        raise
     return opened[0], opened[1]
+
+
+def close_opened(models: Sequence[Classifier], given: Sources) -> None:
+    """Closes those that `open_pair` has opened; a classifier that was given stays its owner's."""
+    for model, source in zip(models, given, strict=False):
+        if not isinstance(source, Classifier):
+            model.close()
 
 
 def _open(place: str, side: ModelFacts, source: Source, spec: ImageSpec, name: str) -> Classifier:

@@ -63,6 +63,29 @@ def go(gan: Path, out: Path, noise: float = 0.3, **wanted: Any) -> Comparison:
     return compare(ten(1, 0.0), ten(2, noise), **asked)
 
 
+def test_models_are_not_shown_more_than_the_search_may_show_them(tmp_path: Path) -> None:
+    shown: list[int] = []
+
+    def counting(images: np.ndarray) -> Any:
+        shown.append(len(images))
+        return ten(1, 0.0)(images)
+
+    for name, limit in (("evaluations", 40), ("queries", 80)):
+        shown.clear()
+        wanted: dict[str, Any] = {"strategy": "drfuzz-free", "out": tmp_path / name, "filters": False, "report": False}
+        compare(counting, ten(2, 0.3), data="digits:test", **wanted | {name: limit})
+        assert sum(shown) <= 2 * 40 + 10  # the search, the warm-up, and a first look
+        assert max(shown) <= 40
+
+
+def test_a_folder_that_is_taken_is_told_before_anything_is_trained(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    for resume in (False, True):
+        with pytest.raises(DiffganError, match=r"not empty|holds no run"):
+            compare("no such model", "nor this one", data="no such data", out=tmp_path / "run", resume=resume)
+
+
 def test_a_run_leaves_its_folder(gan: Path, tmp_path: Path) -> None:
     made = go(gan, tmp_path / "run", seed=4)
     names = {path.name for path in (tmp_path / "run").iterdir()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -43,6 +43,17 @@ class LabelColumns:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def without(self, annotators: Iterable[str]) -> LabelColumns:
+        """All but those of some annotators."""
+        left_out = set(annotators)
+        chosen = [place for place, annotator in enumerate(self.annotators) if annotator not in left_out]
+        return LabelColumns(
+            ids=self.ids[chosen],
+            annotators=tuple(self.annotators[place] for place in chosen),
+            classes=tuple(self.classes[place] for place in chosen),
+            times=self.times[chosen],
+        )
 
 
 @dataclass(frozen=True)
@@ -147,6 +158,21 @@ class Labels:
         sql = "SELECT annotator, count(*) FROM labels GROUP BY annotator ORDER BY annotator"
         with telling("read the archive", self.path):
             return dict(self.connection.execute(sql).fetchall())
+
+    def marks(self) -> dict[str, tuple[int, int, int]]:
+        """Of each annotator, numbers that hardly any other labels have in common.
+
+        They are: how many triggers are labelled, and two sums over them: the trigger's number, and its square, each
+        times the class and 2, where an image that shows no class counts as -1.
+
+        Raises:
+            ArchiveError: the file cannot be read.
+        """
+        weight = "(coalesce(class, -1) + 2)"
+        sums = f"sum(trigger * {weight}), sum(trigger * trigger * {weight})"
+        with telling("read the archive", self.path):
+            rows = self.connection.execute(f"SELECT annotator, count(*), {sums} FROM labels GROUP BY annotator")
+            return {annotator: (count, first, second) for annotator, count, first, second in rows}
 
     def between(self, first: int, last: int) -> dict[int, dict[str, int | None]]:
         """The class by annotator, by the number of the trigger, from `first` to `last`.

@@ -74,7 +74,7 @@ def as_csv(results: Results) -> str:
     """One line a cell."""
     study = results.benched.study
     marked = {
-        f"{figure}_at_{mark:g}_{by}": (f"{figure}_at_{by}", place)
+        f"{figure}_at_{_plain(mark)}_{by}": (f"{figure}_at_{by}", place)
         for figure in ("dv", "unique")
         for by, marks in (("seconds", study.marks.seconds), ("queries", study.marks.queries))
         for place, mark in enumerate(marks)
@@ -90,6 +90,11 @@ def as_csv(results: Results) -> str:
         first = [row.get(name) for name in _FIRST]
         writer.writerow([*first, *plain[:-2], *at, *diverse, row["initial"]["unique"], *plain[-2:]])
     return text.getvalue()
+
+
+def _plain(mark: float) -> str:
+    """All of its digits, without a point where there is nothing behind it."""
+    return str(int(mark)) if mark == int(mark) else repr(mark)
 
 
 def _at(row: Row, key: str, place: int) -> Any:

@@ -25,7 +25,8 @@ from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known, predict_labels
 from diffgan.models.pairs import load_pair
 from diffgan.preparation import fitting_discriminator
-from diffgan.search.strategies.registry import check_settings
+from diffgan.search.strategies.registry import check_settings, package_of
+from diffgan.system import code_fingerprint
 
 Facts = dict[str, Any]
 
@@ -64,10 +65,7 @@ class Opened:
             **asked,
             "pair": self.pairs[cell.pair],
             "generator": None if cell.generator is None else self.generators[cell.generator],
-            "strategy": {
-                "name": study.registered(cell.strategy),
-                "settings": study.strategies[cell.strategy].settings,
-            },
+            "strategy": _strategy_facts(study.registered(cell.strategy), study.strategies[cell.strategy].settings),
             "seed": cell.seed,
         }
 
@@ -104,6 +102,12 @@ def open_study(study: Study, note: Callable[[str], None] = lambda _: None) -> Op
     )
 
 
+def _strategy_facts(name: str, settings: Mapping[str, Any]) -> Facts:
+    facts: Facts = {"name": name, "settings": settings}
+    package = package_of(name)
+    return facts if package is None else {**facts, "package": package}
+
+
 def _pair(plan: PairPlan, data: Dataset) -> tuple[Classifier, Classifier]:
     models = load_pair(plan.a, plan.b, spec=data.spec, options=(plan.options_a, plan.options_b))
     for model in models:
@@ -118,6 +122,8 @@ def _judge(plan: JudgePlan, data: Dataset) -> Judge:
         load_classifier(source, options={} if place else wanted, spec=data.spec, origin="judge")
         for place, source in enumerate(plan.models)
     ]
+    for model in models:
+        check_labels_known(model, data.classes, data.name)
     return Judge.calibrate(models, data.images, features=plan.features is not None)
 
 
@@ -166,6 +172,7 @@ def _shared(study: Study, data: Dataset, judge: Judge | None, extractor: Extract
         judged = {"models": models, "features": study.judge.features}
     return {
         "diffgan": __version__,
+        "code": code_fingerprint(),
         "data": {"name": Path(data.name).name, "fingerprint": data.fingerprint},
         "budget": study.budget.model_dump(mode="json", exclude_none=True),
         "marks": study.marks.model_dump(mode="json"),

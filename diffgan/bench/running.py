@@ -103,6 +103,8 @@ def bench(study: Study, out: Path, teller: Teller) -> Benched:
         opened = open_study(study, teller.note)
         cells = cells_of(study)
         rows.check({cell.key: opened.definition_of(cell) for cell in cells})
+        if study.keep_runs:
+            _check_kept([cell for cell in cells if rows.is_done(cell.key)], out)
         interrupted = False
         try:
             _run_all(cells, opened, rows, out, teller)
@@ -135,6 +137,19 @@ def _run_all(cells: list[Cell], opened: Opened, rows: Rows, out: Path, teller: T
         teller.over(row, place=place, cells=len(cells), seconds_left=mean * (len(cells) - place))
 
 
+def _folder_of(cell: Cell, out: Path) -> Path:
+    return out / _RUNS / cell.key.replace("/", "__")
+
+
+def _check_kept(done: list[Cell], out: Path) -> None:
+    missing = [cell.key for cell in done if not _folder_of(cell, out).is_dir()]
+    if missing:
+        raise UsageError(
+            f"The study keeps its runs, but those of {len(missing)} cells in {out} were not kept ({missing[0]}, …): "
+            "give another --out, or leave out keep_runs."
+        )
+
+
 def _row_of(cell: Cell, opened: Opened, out: Path, going: Going) -> Row:
     """Runs, judges, and tidies up, also after an interrupt."""
     started = perf_counter()
@@ -147,7 +162,7 @@ def _row_of(cell: Cell, opened: Opened, out: Path, going: Going) -> Row:
         "seed": cell.seed,
         "fingerprint": fingerprint_of(definition),
     }
-    folder = out / _RUNS / cell.key.replace("/", "__")
+    folder = _folder_of(cell, out)
     with _run_folder(folder, keep=opened.study.keep_runs):
         try:
             row |= {"status": DONE} | _figures(cell, opened, folder, going)

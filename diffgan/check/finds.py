@@ -13,6 +13,7 @@ from diffgan.check.outcomes import UNLABELLED, Answers, Integers, Outcome
 from diffgan.check.suites import Suite, labels_in, write_suite
 from diffgan.datasets import Dataset
 from diffgan.errors import UsageError
+from diffgan.features.judge import Judge
 from diffgan.images import ByteImages, hex_id
 from diffgan.labels.judging import judge_triggers
 from diffgan.models.classifier import Classifier
@@ -52,20 +53,28 @@ def open_judges(sources: Sequence[Source], data: Dataset, tested: Sequence[Class
 
 
 def label_finds(
-    archive_path: Path, judges: Sequence[Classifier], data: Dataset, *, suites: Sequence[Suite] = ()
+    archive_path: Path, judge: Judge | None, data: Dataset, *, suites: Sequence[Suite] = ()
 ) -> tuple[Answers, frozenset[int]]:
-    """What the search has found, labelled by the judges where there are any; and which ids judges alone have labelled.
+    """What the search has found, labelled by the judge where there is one; and which ids judges alone have labelled.
 
-    What people have said of an image in a suite holds here, too: judges never outvote them.
+    What people have said of an image in a suite holds here, too: judges never outvote them. What other judges have
+    said in a former sitting does not count.
+
+    Args:
+        archive_path: of the run.
+        judge: calibrated on the data.
+        data: of the run.
+        suites: that were replayed.
 
     Raises:
         ModelError: a judge failed.
         ArchiveError: the archive cannot be read or written.
     """
     with Archive.open(archive_path) as archive:
-        if judges and archive.count():
-            judge_triggers(archive, judges, data)
-        known, machine = labels_in(archive)
+        name = None
+        if judge is not None and archive.count():
+            name = judge_triggers(archive, judge.models, data, calibrated=judge).annotator
+        known, machine = labels_in(archive, judged_by=name)
         said, by_judges = said_in(suites)
         by_people = {number: label for number, label in said.items() if number not in by_judges}
         overruled = {number: label for number, label in by_people.items() if number in machine or number not in known}

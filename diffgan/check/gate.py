@@ -14,7 +14,7 @@ from diffgan.check.finds import label_finds, open_judges, save_finds
 from diffgan.check.outcomes import ask
 from diffgan.check.outputs import prepare_file, write_examples, write_regressions, write_text
 from diffgan.check.policy import Policy, read_allowed, remarks_on_allowed
-from diffgan.check.result import Replayed, Result, remarks_on_data
+from diffgan.check.result import Replayed, Result, remarks_on_data, remarks_on_judge
 from diffgan.check.suites import Suite, check_destination, read_suite
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.errors import UsageError
@@ -25,7 +25,7 @@ from diffgan.models.evaluation import check_labels_known
 from diffgan.models.loading import Source
 from diffgan.models.pairs import load_pair
 from diffgan.preparation import check_task
-from diffgan.runs import RunFolder, next_folder
+from diffgan.runs import RunFolder, check_place, next_folder
 from diffgan.search.divergence import divergence_named
 from diffgan.wanted import Wanted
 from diffgan.watching import Silent, Watcher
@@ -101,16 +101,19 @@ def check(old: Source, new: Source, wishes: GateWishes, watcher: Watcher | None 
     watcher = watcher or Silent()
     policy = _policy(wishes)
     _prepare_outputs(wishes)
+    if wishes.wanted.out is not None:
+        check_place(wishes.wanted.out, resume=wishes.wanted.resume)
     data = _data(wishes.wanted.data)
     models = _models(old, new, wishes.wanted, data)
-    judges = open_judges(wishes.judges, data, models)
-    if judges:  # one that cannot judge is told of before the search
-        Judge.calibrate(judges, data.images, distances=False)
     suites = [read_suite(path, data) for path in wishes.suites]
+    judges = open_judges(wishes.judges, data, models)
+    # One that cannot judge is told of before the search.
+    judge = Judge.calibrate(judges, data.images, distances=False) if judges else None
     on_data = ask(models, image_ids(data.images), data.images, data.labels)
     replayed = [Replayed(suite, suite.replay(models)) for suite in suites]
     notes = [
         *remarks_on_data(models, data, on_data),
+        *([] if judge is None else remarks_on_judge(judge, data)),
         *_remarks_on_suites(suites, data),
     ]
     for text in notes:
@@ -123,7 +126,7 @@ def check(old: Source, new: Source, wishes: GateWishes, watcher: Watcher | None 
     if made.summary["ended_by"] == "stopped":
         return Checked(made.folder, None, made.summary, tuple(notes))
     folder = RunFolder(made.folder)
-    finds, machine = label_finds(folder.archive, judges, data, suites=suites)
+    finds, machine = label_finds(folder.archive, judge, data, suites=suites)
     for text in (useless := remarks_on_allowed(policy, [*(part.answers for part in replayed), finds])):
         watcher.note(text)
     notes += useless

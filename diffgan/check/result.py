@@ -14,6 +14,7 @@ from diffgan.check.outcomes import INVALID, UNLABELLED, Answers, Integers, Outco
 from diffgan.check.policy import LEVEL, Policy, Weighed, fails_in_search, fails_in_suite, weigh
 from diffgan.check.suites import Suite
 from diffgan.datasets import Dataset
+from diffgan.features.judge import Judge
 from diffgan.images import hex_id
 from diffgan.models.classifier import Classifier
 from diffgan.stats import wilson_interval
@@ -239,15 +240,24 @@ class Result:
 
 def remarks_on_data(models: tuple[Classifier, Classifier], data: Dataset, answers: Answers) -> list[str]:
     """A model that does no better than chance is probably asked wrongly."""
-    chance, notes = 1 / max(len(data.classes), 1), []
-    for model, said in zip(models, (answers.old, answers.new), strict=True):
-        right = int(np.count_nonzero(said == data.labels))
-        if len(data.classes) > 1 and wilson_interval(right, len(data)).low <= chance:
-            notes.append(
-                f"{model.name} is right on {100 * right / len(data):.1f} % of {data.name}, no better than chance: are "
-                "its classes in another order, or its images prepared otherwise (diffgan inspect)?"
-            )
-    return notes
+    pairs = zip(models, (answers.old, answers.new), strict=True)
+    return [note for model, said in pairs for note in _no_better_than_chance(model.name, said, data)]
+
+
+def remarks_on_judge(judge: Judge, data: Dataset) -> list[str]:
+    """The same of a judge, whose labels decide."""
+    said = judge.real_labels
+    return [] if said is None else _no_better_than_chance(f"The judge {judge.name}", said, data)
+
+
+def _no_better_than_chance(name: str, said: Integers, data: Dataset) -> list[str]:
+    right = int(np.count_nonzero(said == data.labels))
+    if len(data.classes) < 2 or wilson_interval(right, len(data)).low > 1 / len(data.classes):
+        return []
+    return [
+        f"{name} is right on {100 * right / len(data):.1f} % of {data.name}, no better than chance: are its classes in "
+        "another order, or its images prepared otherwise (diffgan inspect)?"
+    ]
 
 
 def _counted(answers: Answers) -> str:

@@ -20,7 +20,7 @@ from diffgan.datasets import Dataset
 from diffgan.drafts import replacing
 from diffgan.errors import DataError, UsageError
 from diffgan.images import ByteImages, ImageSpec, check_bytes, hex_id, id_from_hex, image_ids
-from diffgan.labels import consensus
+from diffgan.labels import consensus, is_machine
 from diffgan.models.classifier import Classifier
 from diffgan.runs import RunFolder
 
@@ -111,9 +111,17 @@ def read_suite(path: Path, data: Dataset) -> Suite:
     return suite
 
 
-def labels_in(archive: Archive) -> tuple[dict[int, int], frozenset[int]]:
-    """What most say of the triggers where that is settled, a class or `INVALID`; and which ids judges alone have."""
-    said = consensus(archive.labels.read())
+def labels_in(archive: Archive, *, judged_by: str | None = None) -> tuple[dict[int, int], frozenset[int]]:
+    """What most say of the triggers where that is settled, a class or `INVALID`; and which ids judges alone have.
+
+    Args:
+        archive: to read.
+        judged_by: the only judge that counts, by the name of its labels; None: all count.
+    """
+    read = archive.labels.read()
+    if judged_by is not None:
+        read = read.without(name for name in read.annotators if is_machine(name) and name != judged_by)
+    said = consensus(read)
     labels = {
         number: INVALID if label is None else label
         for number, label, settled in zip(said.ids.tolist(), said.classes, said.settled.tolist(), strict=True)

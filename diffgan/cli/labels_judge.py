@@ -57,6 +57,8 @@ def judge(
     facts |= {"invalid": _part(said.invalid, said.triggers)}
     if said.conflicts:
         facts["conflicts"] = f"{_part(said.conflicts, said.triggers)}, not labelled"
+    if said.replaced:
+        facts["former labels"] = f"{said.replaced:,} under this name, replaced"
     facts["confidence of valid"] = "above " + ", ".join(f"{limit:.4f}" for limit in said.thresholds)
     print_facts(f"Labels by {said.annotator}", facts)
 

@@ -49,6 +49,7 @@ class Judge:
         pixel_distance: the cosine distance on pixels that distinct triggers exceed; None: this judge does not measure.
         feature_distance: the same on the first model's features; None: not looked at.
         batch: how many images are in memory as floats at a time.
+        real_labels: what it says of the real images, in their order, where it was calibrated.
     """
 
     models: tuple[JudgeModel, ...]
@@ -57,6 +58,7 @@ class Judge:
     pixel_distance: float | None
     feature_distance: float | None
     batch: int = BATCH
+    real_labels: NDArray[np.int64] | None = None
 
     @property
     def name(self) -> str:
@@ -104,6 +106,7 @@ class Judge:
             pixel_distance=median_nearest_distance(real) if distances else None,
             feature_distance=median_nearest_distance(seen) if features else None,
             batch=batch,
+            real_labels=probabilities.argmax(axis=1).astype(np.int64),
         )
 
     def verdicts(self, images: ByteImages) -> Verdicts:

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from diffgan.archive import Archive
 from diffgan.archive.export.png import encode_png
@@ -43,6 +43,8 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     annotator: Name
+    #: Names this saying: under the same name again, it is answered and not done a second time.
+    saying: Annotated[str, Field(min_length=1, max_length=64)] | None = None
 
 
 class LabelBody(_Body):
@@ -69,7 +71,23 @@ def create_app(office: Office, cover: Cover, rules: Rules) -> ASGIApp:
     _add_files(app)
     _add_looking(app, office, cover)
     _add_saying(app, office)
-    return Gate(app, rules)
+    return Gate(_OfThisRun(app, cover), rules)
+
+
+class _OfThisRun:
+    """Refuses what a page says that was opened for another run, at this address before."""
+
+    def __init__(self, app: ASGIApp, cover: Cover) -> None:
+        self._app, self._identity = app, cover.identity.encode()
+        self._told = (
+            f"The run {cover.run} is labelled here now, and this page is of another one: close it, or start diffgan "
+            "label on its run again, at this address."
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        named = [value for key, value in scope.get("headers", []) if key == b"x-run"]
+        app = self._app if named in ([], [self._identity]) else JSONResponse({"error": self._told}, 409)
+        await app(scope, receive, send)
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -159,17 +177,17 @@ def _add_saying(app: FastAPI, office: Office) -> None:
     @app.post("/api/labels")
     async def label(body: LabelBody) -> Response:
         said = None if body.label == "invalid" else body.label
-        await office.write(lambda archive: desk.label(archive, body.annotator, body.ids, said))
+        await office.write(lambda archive: desk.label(archive, body.annotator, body.ids, said), saying=body.saying)
         return _json(standing(office.desk, body.annotator, [desk.catalogue.find(body.ids[0])]))
 
     @app.post("/api/skip")
     async def skip(body: SkipBody) -> Response:
-        await office.write(lambda _: desk.skip(body.annotator, body.id))
+        await office.write(lambda _: desk.skip(body.annotator, body.id), saying=body.saying)
         return _json(standing(office.desk, body.annotator, [desk.catalogue.find(body.id)]))
 
     @app.post("/api/undo")
     async def undo(body: UndoBody) -> Response:
-        undone = await office.write(lambda archive: desk.undo(archive, body.annotator))
+        undone = await office.write(lambda archive: desk.undo(archive, body.annotator), saying=body.saying)
         if undone is None:
             return _json({"undone": None, **standing(office.desk, body.annotator, [])})
         shown = await office.read(lambda archive: items(office.desk, archive, body.annotator, undone.rows[:1]))

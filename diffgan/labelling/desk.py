@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from diffgan.archive import Archive
 from diffgan.errors import DataError
 from diffgan.labelling.catalogue import Catalogue, Order
-from diffgan.labelling.sheet import INVALID, NOTHING, Sheet
+from diffgan.labelling.sheet import INVALID, NO_MARK, NOTHING, Sheet
 from diffgan.labels import is_machine
 
 Rows = NDArray[np.int64]
@@ -213,11 +213,13 @@ class Desk:
         Raises:
             ArchiveError: the file cannot be read.
         """
-        there = {name: count for name, count in archive.labels.counts().items() if not is_machine(name)}
-        return there != {name: count for name, count in self.annotators().items() if count}
+        there = {name: mark for name, mark in archive.labels.marks().items() if not is_machine(name)}
+        with self._lock:
+            here = {name: sheet.mark() for name, sheet in self._sheets.items()}
+        return there != {name: mark for name, mark in here.items() if mark != NO_MARK}
 
     def catch_up(self, archive: Archive) -> None:
-        """Reads what people have said; steps to take back are kept.
+        """Reads what people have said; steps to take back are kept, where others have not changed what they were of.
 
         Raises:
             ArchiveError: the file cannot be read.
@@ -225,10 +227,13 @@ class Desk:
         names = [name for name in archive.labels.counts() if not is_machine(name)]
         read = {name: archive.labels.read(name) for name in names}
         with self._lock:
+            before = {name: sheet.said.copy() for name, sheet in self._sheets.items()}
             for sheet in self._sheets.values():
                 sheet.said[:] = NOTHING
             for name, labels in read.items():
                 self._kept_sheet(name).fill(self._catalogue.places_of(labels.ids), labels.classes)
+            for name, said in before.items():
+                self._sheets[name].forget(np.flatnonzero(self._sheets[name].said != said))
 
     # Within
 

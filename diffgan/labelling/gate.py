@@ -11,7 +11,6 @@ import ipaddress
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -170,11 +169,12 @@ def _is_numeric(name: str) -> bool:
 
 
 def _cookie(headers: _Headers, name: str) -> str | None:
-    try:
-        cookies = SimpleCookie(headers.one("cookie") or "")
-    except CookieError:
-        return None
-    return cookies[name].value if name in cookies else None
+    """Read by hand: what other applications of this host have set need not be well formed."""
+    for part in (headers.one("cookie") or "").split(";"):
+        key, _, value = part.partition("=")
+        if key.strip() == name:
+            return value.strip()
+    return None
 
 
 def _token_in_address(scope: Scope) -> str | None:

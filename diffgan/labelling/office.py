@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ Answer = TypeVar("Answer")
 _LOOK_SECONDS = 2.0
 #: Looking for what is new takes at most this share of the time.
 _SHARE = 0.1
+#: Sayings whose answers are kept; each page has one under way at a time.
+_REMEMBERED = 1000
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Office:
             self._pages.ask(lambda archive: archive.contains(catalogue.ids[:1])).result()  # it indexes at first use
             self._opened = opened.pop_all()
         self._next_look, self._looking = time.monotonic() + look_seconds, False
+        #: The answers to the latest sayings, by their names.
+        self._done: OrderedDict[str, Any] = OrderedDict()
 
     def __enter__(self) -> Self:
         return self
@@ -88,10 +93,26 @@ class Office:
         self._look_for_news()
         return await asyncio.wrap_future(self._pages.ask(work))
 
-    async def write(self, work: Callable[[Archive], Answer]) -> Answer:
-        """The answer of work that writes to the archive; one is done after another."""
+    async def write(self, work: Callable[[Archive], Answer], *, saying: str | None = None) -> Answer:
+        """The answer of work that writes to the archive; one is done after another.
+
+        Args:
+            work: what is to be done.
+            saying: its name; work of a name that was done before is not done again, and has the same answer.
+        """
         self._look_for_news()
-        return await asyncio.wrap_future(self._writer.ask(work))
+        return await asyncio.wrap_future(self._writer.ask(lambda archive: self._once(archive, work, saying)))
+
+    def _once(self, archive: Archive, work: Callable[[Archive], Answer], saying: str | None) -> Answer:
+        """In the writer's thread: no two run at a time."""
+        if saying is None:
+            return work(archive)
+        if saying not in self._done:
+            self._done[saying] = work(archive)
+            if len(self._done) > _REMEMBERED:
+                self._done.popitem(last=False)
+        answer: Answer = self._done[saying]
+        return answer
 
     def _first_look(self, archive: Archive, progress: Progress | None) -> tuple[RunFacts, Catalogue]:
         if not archive.count():

@@ -17,6 +17,9 @@ NOTHING = -2
 INVALID = -1
 """Stands for the label of an image that shows no class."""
 
+NO_MARK = (0, 0, 0)
+"""The mark of a sheet without labels."""
+
 _REMEMBERED = 1000
 
 
@@ -58,6 +61,12 @@ class Sheet:
         if more > 0:
             self.said = np.concatenate([self.said, np.full(more, NOTHING, dtype=np.int64)])
 
+    def mark(self) -> tuple[int, int, int]:
+        """What `Labels.marks` says of an archive with these labels."""
+        rows = np.flatnonzero(self.said != NOTHING)
+        numbers, weights = rows + 1, self.said[rows] + 2
+        return len(rows), int((numbers * weights).sum()), int((numbers * numbers * weights).sum())
+
     def label(self, rows: Rows, label: int) -> None:
         """Notes a label."""
         self.steps.append(Step(rows, self.said[rows].copy()))
@@ -76,6 +85,12 @@ class Sheet:
             self.skipped.pop(int(step.rows[0]), None)
         else:
             self.said[step.rows] = step.former
+
+    def forget(self, rows: Rows) -> None:
+        """Steps with labels of any of these can no longer be taken back."""
+        kept = [step for step in self.steps if step.former is None or not np.isin(step.rows, rows).any()]
+        if len(kept) < len(self.steps):
+            self.steps = deque(kept, maxlen=_REMEMBERED)
 
     def waiting(self, rows: Rows, count: int) -> list[int]:
         """The first of these with no label and not put off."""

@@ -105,13 +105,7 @@ def is_machine(annotator: str) -> bool:
 
 def labels_by(role: Role, labels: LabelColumns) -> LabelColumns:
     """Only the labels of this kind of annotators."""
-    chosen = [place for place, annotator in enumerate(labels.annotators) if role_of(annotator) is role]
-    return LabelColumns(
-        ids=labels.ids[chosen],
-        annotators=tuple(labels.annotators[place] for place in chosen),
-        classes=tuple(labels.classes[place] for place in chosen),
-        times=labels.times[chosen],
-    )
+    return labels.without(annotator for annotator in set(labels.annotators) if role_of(annotator) is not role)
 
 
 def consensus(labels: LabelColumns) -> Consensus:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -41,6 +41,7 @@ class Judged:
         valid: how many of them show a class.
         invalid: how many show none.
         conflicts: how many no label was given, because no label had most votes.
+        replaced: how many labels under this name gave way.
     """
 
     annotator: str
@@ -49,6 +50,7 @@ class Judged:
     valid: int
     invalid: int
     conflicts: int
+    replaced: int
 
 
 def annotator_name(names: Sequence[str], rule: Rule) -> str:
@@ -69,6 +71,7 @@ def judge_triggers(
     *,
     rule: Rule = Rule.MEAN,
     progress: Progress | None = None,
+    calibrated: Judge | None = None,
 ) -> Judged:
     """Labels all triggers that are there now, and takes the former labels of the same judges back: all, or nothing.
 
@@ -82,6 +85,7 @@ def judge_triggers(
         data: what the models under test are for; no judge should have been trained on it.
         rule: how the models come to one label.
         progress: called with the images answered and those to answer, of all models together.
+        calibrated: under `mean`, these models as a judge on this data, where they have been asked already.
 
     Raises:
         DataError: the data does not fit the archive.
@@ -90,8 +94,12 @@ def judge_triggers(
     """
     check_data(archive, data)
     count = archive.count()
-    asked = _reporting(models, len(models) * (len(data) + count), progress)
-    judges = [Judge.calibrate(group, data.images, distances=False) for group in _groups(asked, rule)]
+    asked = _reporting(models, len(models) * (count + (len(data) if calibrated is None else 0)), progress)
+    judges = (
+        [Judge.calibrate(group, data.images, distances=False) for group in _groups(asked, rule)]
+        if calibrated is None
+        else [replace(calibrated, models=tuple(asked))]
+    )
     pages = [
         np.stack([page["ids"], _label(judges, page["images"], len(data.classes))])
         for page in archive.stream("ids", "images")
@@ -100,6 +108,7 @@ def judge_triggers(
     said = labels != _CONFLICT
     classes = [None if label == _INVALID else label for label in labels[said].tolist()]
     name = annotator_name([model.name for model in models], rule)
+    replaced = archive.labels.counts().get(name, 0)
     archive.labels.write_all({name: dict(zip(ids[said].tolist(), classes, strict=True))}, alone=True)
     return Judged(
         annotator=name,
@@ -108,6 +117,7 @@ def judge_triggers(
         valid=int((labels >= 0).sum()),
         invalid=int((labels == _INVALID).sum()),
         conflicts=int((~said).sum()),
+        replaced=replaced,
     )
 
 

@@ -58,6 +58,11 @@ class ClassTexts:
         if text.lower() == INVALID:
             return None
         if _NUMBER.fullmatch(text) and (self.count is None or int(text) < self.count):
+            if (name := self._without_its_zeros(text)) is not None:
+                raise DataError(
+                    f"the label {text!r} may be the class {name!r} without its zeros, as spreadsheets leave it, or the "
+                    f"class number {int(text)}: write {name} (as text), or {self.number(int(text))} for the number."
+                )
             return int(text)
         raise DataError(f"the label {text!r} is no class; expected {self._expected(text)}, or {INVALID}.")
 
@@ -86,9 +91,18 @@ class ClassTexts:
             '00'
         """
         number = str(label)
-        while number in (self.names or ()):  # a zero before it is the same number, but another text
+        # A zero before it is the same number, but another text.
+        while number in (self.names or ()) or self._without_its_zeros(number) is not None:
             number = "0" + number
         return number
+
+    def _without_its_zeros(self, number: str) -> str | None:
+        """The name of another class that reads so once its first zeros are gone."""
+        for place, name in enumerate(self.names or ()):
+            longer = len(name) > len(number) and _NUMBER.fullmatch(name)
+            if longer and int(name) == int(number) and place != int(number):
+                return name
+        return None
 
     def _expected(self, text: str) -> str:
         if self.names is None:

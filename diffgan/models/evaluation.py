@@ -108,7 +108,7 @@ def check_labels_known(classifier: Classifier, classes: tuple[str, ...], data: s
     """Refuses data whose labels mean something else to a model.
 
     Raises:
-        ModelError: the data has more classes than the model answers, or the same ones in another order.
+        ModelError: the data has more classes than the model answers, or some of the same in another order.
     """
     if len(classes) > classifier.class_count:
         raise ModelError(
@@ -116,8 +116,14 @@ def check_labels_known(classifier: Classifier, classes: tuple[str, ...], data: s
             "give the data that this model is for."
         )
     names = classifier.options.class_names
-    if names is not None and set(names) == set(classes) and names != classes:
-        raise ModelError(
-            f"{classifier.name} has the classes of {data} in another order ({', '.join(names[:3])}, … and "
-            f"{', '.join(classes[:3])}, …): bring the option classes, or the data's, into one order."
-        )
+    # Where nobody has named the data's classes, they are called by their numbers, which say nothing of the model's.
+    unnamed = classes == tuple(map(str, range(len(classes))))
+    if names is None or (unnamed and set(names) != set(classes)):
+        return
+    for place, name in enumerate(classes):
+        if name in names and names[place] != name:
+            raise ModelError(
+                f"{classifier.name} has the classes of {data} in another order ({name!r} is its number "
+                f"{names.index(name)}, and the data's number {place}): bring the option classes, or the data's, into "
+                "one order."
+            )

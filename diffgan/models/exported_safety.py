@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diffgan.errors import ModelError, UnsafeFileError
+from diffgan.models.operators import NEEDLESS, SIDE_EFFECTS
 from diffgan.models.zips import read_members, rebuilt
 
 _HOW = "export it again with torch.export.export and torch.export.save from plain layers, or as ONNX"
@@ -24,7 +25,7 @@ _KEPT = re.compile(
     r"|archive_format|archive_version|byteorder|\.data/version|\.data/serialization_id"
 )
 _OPERATORS = re.compile(
-    r"torch\.ops\.(aten|prim|prims|quantized|quantized_decomposed|torchvision)\.(?!from_file)\w+(\.\w+)?"
+    r"torch\.ops\.(aten|prim|prims|quantized|quantized_decomposed|torchvision)\.(?P<name>\w+)(\.\w+)?"
     r"|torch\.ops\.higher_order\.(cond|wrap_with_set_grad_enabled|wrap_with_autocast)"
     r"|_operator\.(add|sub|mul|floordiv|truediv|mod|pow|neg|pos|eq|ne|lt|le|gt|ge|and_|or_|xor|not_|getitem)"
     r"|torch\.sym_\w+|math\.(ceil|floor|trunc|sqrt)"
@@ -149,7 +150,8 @@ def _check_path(value: Any) -> None:
 
 
 def _check_operator(value: Any) -> None:
-    if not (isinstance(value, str) and _OPERATORS.fullmatch(value)):
+    found = _OPERATORS.fullmatch(value) if isinstance(value, str) else None
+    if found is None or found["name"] in SIDE_EFFECTS | NEEDLESS:
         raise _RefusedError(f"it calls {value!r}")
 
 

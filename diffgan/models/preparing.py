@@ -9,6 +9,9 @@ from diffgan.errors import ModelError
 from diffgan.images import FloatImages, ImageSpec
 from diffgan.models.options import Layout, ModelOptions
 
+#: What a model sees has to have so many tones at least.
+FEWEST_TONES = 8
+
 
 def prepare(images: FloatImages, options: ModelOptions, layout: Layout) -> NDArray[np.float32]:
     """Scales to the model's range, normalises per channel, and puts the channels where the model wants them."""
@@ -25,17 +28,34 @@ def prepare(images: FloatImages, options: ModelOptions, layout: Layout) -> NDArr
     return np.ascontiguousarray(prepared)
 
 
-def check_whole_numbers(name: str, kind: str, options: ModelOptions) -> None:
-    """Refuses a range of which nothing is left for a model that takes whole numbers.
+def lost_in_rounding(kind: str, options: ModelOptions, *, step: float = 1.0) -> str | None:
+    """What to tell of a model that takes whole numbers, where these options leave hardly any tones; or None.
+
+    Args:
+        kind: of its numbers.
+        options: its range, mean and std.
+        step: how far apart two of its numbers are, in the values that it was trained on.
+    """
+    low, high = options.range
+    tones = int(abs(high - low) / max(options.std or (1.0,)) / step) + 1
+    if tones >= FEWEST_TONES:
+        return None
+    normalised = "" if options.std is None else f" with std {list(options.std)}"
+    return (
+        f"takes whole numbers ({kind}), but the option range is {list(options.range)}{normalised}, of which rounding "
+        f"leaves {tones} tones: say range=[0, 255]" + ("" if options.std is None else " without std")
+    )
+
+
+def check_whole_numbers(name: str, kind: str, options: ModelOptions, *, step: float = 1.0) -> None:
+    """Refuses a range of which nothing is left for a model that takes whole numbers; see `lost_in_rounding`.
 
     Raises:
-        ModelError: rounding would leave black and white.
+        ModelError: rounding would leave hardly any tones.
     """
-    if options.range[1] <= 1 and options.mean is None and options.std is None:
-        raise ModelError(
-            f"{name} takes whole numbers ({kind}), but the option range is {list(options.range)}, of which rounding "
-            "leaves black and white: say range=[0, 255]."
-        )
+    fault = lost_in_rounding(kind, options, step=step)
+    if fault is not None:
+        raise ModelError(f"{name} {fault}.")
 
 
 def check_normalisation(name: str, options: ModelOptions, spec: ImageSpec) -> None:

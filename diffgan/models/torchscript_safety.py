@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from diffgan.errors import ModelError, UnsafeFileError
+from diffgan.models.operators import NEEDLESS, SIDE_EFFECTS
 from diffgan.models.zips import read_members, rebuilt
 
 _HOW = "export it again from plain layers, with torch.export.save (.pt2) or torch.onnx.export (.onnx)"
@@ -33,16 +34,6 @@ _PLAIN = re.compile(
 )
 _PRINTABLE = re.compile(r"[^\x00-\x1f\\\x7f-\U0010ffff]*")
 
-# Operators on tensors, and on lists and texts, that also do something else; met as torch.NAME, ops.aten.NAME or .NAME.
-_SIDE_EFFECTS = {"save", "from_file", "manual_seed"}
-# Others that no network needs: distributed references, process-wide settings, tensors over unchecked indices.
-_NEEDLESS = {
-    *("to_here", "local_value", "owner", "owner_name", "is_owner", "confirmed_by_owner", "get_gradients"),
-    *("_cufft_set_plan_cache_max_size", "_cufft_clear_plan_cache", "record_stream"),
-    *("_sparse_coo_tensor_unsafe", "_sparse_compressed_tensor_unsafe", "_sparse_csr_tensor_unsafe"),
-    *("_sparse_csc_tensor_unsafe", "_sparse_bsr_tensor_unsafe", "_sparse_bsc_tensor_unsafe"),
-    *("_nested_view_from_buffer", "_nested_view_from_buffer_copy"),
-}
 _PRIMITIVES = {
     *("NumToTensor", "RaiseException", "Print", "TupleIndex", "TupleUnpack", "ModuleContainerIndex", "StringIndex"),
     *("EnumName", "EnumValue", "IfThenElse", "Uninitialized", "VarConcat", "VarStack", "BroadcastSizes"),
@@ -183,7 +174,7 @@ def _is_allowed(operator: list[str]) -> bool:
         return False
     namespace, name = operator
     if namespace == "aten":
-        return name not in _SIDE_EFFECTS | _NEEDLESS and _is_known(f"aten::{name}")
+        return name not in SIDE_EFFECTS | NEEDLESS and _is_known(f"aten::{name}")
     return namespace in ("quantized", "torchvision") or (namespace == "prim" and name in _PRIMITIVES)
 
 
@@ -202,7 +193,7 @@ def _check_class(name: str) -> None:
 
 
 def _check_member(name: str) -> None:
-    if name in _SIDE_EFFECTS or not _PRINTABLE.fullmatch(name):
+    if name in SIDE_EFFECTS or not _PRINTABLE.fullmatch(name):
         raise _RefusedError(f"it calls {name!r}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.archive import Archive, TriggerBatch
-from diffgan.errors import ArchiveError, ModelError, UsageError
+from diffgan.errors import ArchiveError, ModelError, RetryLaterError, UsageError
 from diffgan.images import ByteImages, image_ids
 from diffgan.search.budgets import Budget, Spent
 from diffgan.search.checkpoint import Packer, unpack
 from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import Divergences
 from diffgan.search.evaluation import Begun, Evaluated, Evaluator
+from diffgan.search.found import cells_of, found
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import Batch, State, Strategy
 
@@ -191,7 +191,9 @@ class Search:
         if self._last is None or self.clock.left is None:
             return sys.maxsize
         seconds, images = self._last
-        return max(1, int(images * self.clock.left / max(seconds, 1e-9)))
+        # Part of what a call somewhere else takes is no less for fewer images; one that comes too late is lost.
+        left = self.clock.left / 2 if self._evaluator.remote else self.clock.left
+        return max(1, int(images * left / max(seconds, 1e-9)))
 
     def _evaluated(self, part: Batch) -> Evaluated | None:
         """The answers of both models; None where the search's time was over before they came.
@@ -210,7 +212,7 @@ class Search:
                 raise
             with suppress(ArchiveError):
                 self._archive.save_checkpoint(self._checkpoint(self._before))
-            if not isinstance(error, ModelError) or not self._is_late():
+            if not isinstance(error, ModelError) or not self._is_late(error):
                 raise
             self._late = True
             return None
@@ -223,10 +225,10 @@ class Search:
         )
         return said
 
-    def _is_late(self) -> bool:
-        """Whether the search's time is over, and a model somewhere else, which has answered before, was waited for."""
-        left = self.clock.left
-        return self._evaluator.remote and self.spent.evaluations > 0 and left is not None and left <= _SLACK
+    def _is_late(self, error: ModelError) -> bool:
+        """Whether time is over, or will be, before a model somewhere else answers that has answered before."""
+        left, wait = self.clock.left, error.wait if isinstance(error, RetryLaterError) else 0.0
+        return self._evaluator.remote and self.spent.evaluations > 0 and left is not None and left <= max(_SLACK, wait)
 
     def _count_queries(self, before_a: int, before_b: int) -> None:
         after_a, after_b = self._evaluator.queries
@@ -241,14 +243,14 @@ class Search:
     def _tell(self, part: Batch, said: Evaluated) -> None:
         """Tells the strategy of the whole batch, and archives what of it is not archived yet."""
         is_new, ids = self._news(part, said)
-        found = self._found(part, said, is_new)
+        new = self._found(part, said, is_new)
         whole = Begun(said, is_new) if self._begun is None else self._begun.with_more(said, is_new)
         self._begun = None
         divergences = Divergences(whole.said.divergence, whole.said.triggers)
         with self.stopwatch.measure("selection"):
             self._strategy.tell(whole.said.outputs_a, whole.said.outputs_b, divergences, whole.is_new)
         self._generation += 1
-        self._keep(found, ids, self._strategy.state)
+        self._keep(new, ids, self._strategy.state)
 
     def _news(self, part: Batch, said: Evaluated) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Which triggers the archive lacks, and will be given: of equal images, the first. And their ids."""
@@ -267,7 +269,7 @@ class Search:
         is_new[rows[new]] = True
         return is_new, ids[new]
 
-    def _keep(self, found: TriggerBatch, ids: NDArray[np.int64], state: Callable[[], State]) -> None:
+    def _keep(self, new: TriggerBatch, ids: NDArray[np.int64], state: Callable[[], State]) -> None:
         """Triggers and checkpoint are committed together; without a trigger, now and then."""
         self.spent = self.spent.model_copy(update={"unique": self.spent.unique + len(ids)})
         if not len(ids) and self._begun is None and not self._paid and self._quiet + 1 < QUIET_BATCHES:
@@ -277,43 +279,16 @@ class Search:
         with self.stopwatch.measure("archive"):
             checkpoint = self._checkpoint(state())
             if len(ids):
-                self._archive.add(found, checkpoint, new_ids=ids)
+                self._archive.add(new, checkpoint, new_ids=ids)
             else:
                 self._archive.save_checkpoint(checkpoint)
-        self._count(found)
+        for cell, count in cells_of(new).items():
+            self.disagreement[cell] = self.disagreement.get(cell, 0) + count
 
     def _found(self, part: Batch, said: Evaluated, is_new: NDArray[np.bool_]) -> TriggerBatch:
         classes = self._evaluator.divergence.task == "classification"
         rows = np.flatnonzero(is_new)
-        count, before = len(rows), self.spent.evaluations - len(part)
-        # Confirmations come after the batch: they count from the next one on.
-        asked = rows + 1
-        start_a, start_b = self._asked
-        return TriggerBatch(
-            images=part.images[rows],
-            outputs_a=said.outputs_a[rows],
-            outputs_b=said.outputs_b[rows],
-            label_a=said.outputs_a[rows].argmax(axis=1) if classes else None,
-            label_b=said.outputs_b[rows].argmax(axis=1) if classes else None,
-            divergence=said.divergence[rows],
-            evaluation=before + asked,
-            generation=np.full(count, self._generation + 1, dtype=np.int64),
-            seconds=np.full(count, self.spent.seconds),
-            queries_a=start_a + asked,
-            queries_b=start_b + asked,
-            latents=None if part.latents is None else part.latents[rows],
-            classes=None if part.classes is None else part.classes[rows],
-            seed_index=None if part.seed_index is None else part.seed_index[rows],
-            # Evaluations count from 0 in a batch, and from 1 in the archive, where 0 is none.
-            parent=None if part.parent is None else part.parent[rows] + 1,
-        )
-
-    def _count(self, found: TriggerBatch) -> None:
-        if found.label_a is None or found.label_b is None:
-            return
-        counts = Counter(zip(found.label_a.tolist(), found.label_b.tolist(), strict=True))
-        for cell, count in counts.items():
-            self.disagreement[cell] = self.disagreement.get(cell, 0) + count
+        return found(part, said, rows, classes=classes, spent=self.spent, asked=self._asked, nth=self._generation + 1)
 
     def _checkpoint(self, state: State) -> dict[str, bytes]:
         begun = {} if self._begun is None else self._begun.to_state()

@@ -132,6 +132,7 @@ class Screen:
 
     def restore(self, state: State) -> None:
         """Goes on where `state` was taken."""
-        self._times = int(state["times"][0]) or None
-        if self.asks:
+        if self._times is None:
+            self._times = int(state["times"][0]) or None
+        if self.asks and len(state) > 1:  # by another budget, there may have been nothing to learn for
             self._mimic.restore(state)

@@ -4,8 +4,8 @@
 
 FOLDER is where `diffgan bench` wrote. The tables are those of its results.md, with headings one deeper and without the
 unique triggers by time. A ratio is that of the medians over seeds at a mark; in brackets, A12: how probably a run of
-the one has a greater DV than a run of the other. There is no ratio where a strategy did not reach the mark, or found
-nothing.
+the one has a greater DV than a run of the other. There is no ratio where a run did not reach the mark, or half of them
+found nothing. What is said before the first table (cells that are left, or failed) stands before it here, too.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ Row = dict[str, Any]
 
 
 def tables(text: str) -> str:
-    """The tables of a results.md, from its first pair on."""
-    pairs = text[text.index("\n## ") :]
+    """The tables of a results.md, from its first pair on, and what is missing in them."""
+    start = text.index("\n## ")
+    before = [line for line in text[:start].splitlines() if line.endswith("cells are done.") or " failed: " in line]
+    pairs = "".join(f"{line}\n" for line in before) + text[start:]
     parts = re.split(r"^(?=### )", pairs, flags=re.MULTILINE)
     kept = [part for part in parts if not part.startswith(tuple(f"### {title}" for title in LEFT_OUT))]
     return re.sub(r"^#", "##", "".join(kept), flags=re.MULTILINE).strip()
@@ -56,8 +58,9 @@ def ratios(rows: list[Row], strategy: str) -> list[str]:
 
 
 def at(rows: list[Row], key: str, place: int) -> list[float]:
-    """What was found by a mark, of the runs that reached it."""
-    return [row[key][place] for row in rows if row[key] is not None and row[key][place] is not None]
+    """What was found by a mark; nothing where a run did not reach it: the quick ones would speak for all."""
+    values = [None if row[key] is None else row[key][place] for row in rows]
+    return [] if None in values else values
 
 
 def ratio(ours: list[float], theirs: list[float]) -> str:

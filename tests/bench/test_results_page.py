@@ -34,6 +34,21 @@ def test_ratios_are_of_medians_and_a12_counts_pairs(page: dict[str, Any]) -> Non
     assert len(table) == 4
 
 
+def test_a_ratio_is_of_all_runs_or_there_is_none(page: dict[str, Any]) -> None:
+    runs: dict[str, list[list[int | None]]] = {
+        "nsga2": [[10, 40, 4], [20, 60, 8]],
+        "random": [[20, 10, 1], [4, 20, None]],
+    }
+    rows = [row(name, seed, dv, **MARKS) for name, found in runs.items() for seed, dv in enumerate(found)]
+    assert page["ratios"](rows, "nsga2")[2].endswith("| – |")
+
+
+def test_what_is_missing_is_said(page: dict[str, Any]) -> None:
+    given = "# T\n\n3 of 4 cells are done.\n\n- a/b/random/1 failed: no memory\n\nMedians\n\n## a/b\n\n| x |\n"
+    said = "3 of 4 cells are done.\n- a/b/random/1 failed: no memory\n\n### a/b\n\n| x |"
+    assert page["tables"](given) == said
+
+
 def test_tables_start_at_the_first_pair_one_heading_deeper(page: dict[str, Any]) -> None:
     given = "# T\n\n## a/b\n\n### DV by time\n\n| x |\n\n### Unique triggers by time\n\n| y |\n\n### Who\n\n| z |\n"
     assert page["tables"](given) == "### a/b\n\n#### DV by time\n\n| x |\n\n#### Who\n\n| z |"

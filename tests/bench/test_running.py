@@ -16,7 +16,7 @@ from diffgan.bench.metrics import METRICS, Metric
 from diffgan.bench.rows import Row
 from diffgan.bench.running import Benched, bench
 from diffgan.bench.study_files import read_study
-from diffgan.errors import GeneratorError, UsageError
+from diffgan.errors import GeneratorError, ModelError, UsageError
 from diffgan.generators.architecture import Architecture
 from diffgan.generators.artifact import seeded_networks, write_artifact
 from diffgan.generators.card import Card, DataCard
@@ -178,6 +178,27 @@ def test_results_of_another_version_are_not_mixed(project: Path, monkeypatch: py
     go(project, strategies=["random"], seeds=1)
     monkeypatch.setattr("diffgan.bench.opening.__version__", "9.9.9")
     with pytest.raises(UsageError, match=r"diffgan was .*, is 9\.9\.9.*start anew"):
+        go(project, strategies=["random"], seeds=1)
+
+
+def test_results_of_other_code_are_not_mixed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go(project, strategies=["random"], seeds=1)
+    monkeypatch.setattr("diffgan.bench.opening.code_fingerprint", lambda: "other")
+    with pytest.raises(UsageError, match=r"code was .*, is other.*start anew"):
+        go(project, strategies=["random"], seeds=1)
+
+
+def test_runs_that_were_not_kept_are_missed(project: Path) -> None:
+    few: dict[str, Any] = {"strategies": ["random"], "seeds": 1}
+    go(project, **few)
+    with pytest.raises(UsageError, match=r"those of 1 cells in .* were not kept \(old-broken/painter/random/0, …\)"):
+        go(project, **few, keep_runs=True)
+    assert go(project, **few).done
+
+
+def test_a_judge_of_other_classes_is_refused(project: Path) -> None:
+    (project / "models" / "judge.pt.yaml").write_text("classes: ['3', '2', '1', '0']\n", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"judge\.pt has the classes of .* in another order"):
         go(project, strategies=["random"], seeds=1)
 
 

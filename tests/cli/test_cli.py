@@ -269,7 +269,8 @@ def test_class_names_in_the_datas_order(tmp_path: Path, model: Path) -> None:
     np.savez(
         tmp_path / "d.npz", images=np.zeros((3, 4, 4), np.uint8), labels=np.arange(3), classes=np.array(["x", "y", "z"])
     )
-    fails(run_here("inspect", model, "--data", tmp_path / "d.npz", "--a", "classes=[z, y, x]"), "in another order")
+    for names in ("[z, y, x]", "[none, x, y]", "[x, z, other]"):
+        fails(run_here("inspect", model, "--data", tmp_path / "d.npz", "--a", f"classes={names}"), "in another order")
 
 
 def test_data_given_as_a_second_model_says_where_it_goes(model: Path, data: Path) -> None:

@@ -124,6 +124,20 @@ def test_labels_set_thresholds(run: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert (run / "thresholds.json").is_file()
 
 
+def test_what_labels_set_does_not_hang_on_thresholds_before(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Archive.open(run / "archive.db") as archive:
+        archive.labels.write("ann", archive.column("ids"), [3] * EACH + [None] * EACH)
+    made = []
+    for before in ("recognisable=1.1", "recognisable=-1", "recognisable=0.5"):
+        filtered(monkeypatch, capsys, run, "--threshold", before)
+        code, said = filtered(monkeypatch, capsys, run, "--calibrate", "--target", "youden")
+        assert code == 0, said
+        made.append(((run / "thresholds.json").read_text(), kept(run).tolist()))
+    assert made[0] == made[1] == made[2]
+
+
 def test_an_empty_archive_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,7 +126,10 @@ def test_judges_label_under_their_names(shell: Shell, run: Path) -> None:
     done = shell("judge", run, *two, "--rule", "majority")
     assert "1 (25.00 %), not labelled" in done.out
     assert labels_of(run, f"{name} (majority)") == (0, None, 1)
-    assert shell("judge", run, *two).code == 0
+    again = shell("judge", run, *two)
+    assert again.code == 0
+    assert "under this name, replaced" in again.out
+    assert "replaced" not in done.out
     assert labels_of(run, name) == (0, 0, None, 1)
 
 

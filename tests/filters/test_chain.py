@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from diffgan.archive import Archive, TriggerBatch
 from diffgan.errors import ModelError, UsageError
+from diffgan.filters import chain
 from diffgan.filters.chain import PAGE, run_chain
 from diffgan.filters.duplicates import DuplicateFilter, Order
 from diffgan.filters.protocol import Candidates, Filter
@@ -157,6 +158,29 @@ def test_where_nothing_passes_a_threshold_for_a_few_is_named(tmp_path: Path) -> 
         assert stage.would_keep_a_few is not None
         (again,) = run_chain(archive, [Brightness(stage.would_keep_a_few)], folder=tmp_path)
         assert again.passed == pytest.approx(0.05 * COUNT, abs=COUNT / 256 + 1)
+
+
+def test_a_threshold_that_was_broken_off_is_held_against_all_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled(tmp_path) as archive:
+        run_chain(archive, [Brightness(100)], folder=tmp_path)
+        written: list[int] = []
+
+        def breaking(archive: Archive, one: Filter, ids: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
+            if written:
+                raise KeyboardInterrupt
+            written.append(len(ids))
+            write(archive, one, ids, scores)
+
+        write = chain._write
+        with monkeypatch.context() as patched:
+            patched.setattr(chain, "_write", breaking)
+            with pytest.raises(KeyboardInterrupt):
+                run_chain(archive, [Brightness(200)], folder=tmp_path)
+        assert written == [PAGE]
+        run_chain(archive, [Brightness(100)], folder=tmp_path)
+        np.testing.assert_array_equal(archive.column("kept"), brightness(archive) >= 100)
 
 
 def test_damaged_memory_means_scoring_anew(tmp_path: Path) -> None:

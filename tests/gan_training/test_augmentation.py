@@ -59,6 +59,9 @@ def test_a_quarter_turn_is_a_quarter_turn() -> None:
     rotation = Rotation(AugmentationSettings(fill=0), generator())
     quarter = torch.tensor([[[0.0, -1, 0], [1, 0, 0]]])
     assert rotation.apply_each(spot(), {"matrices": quarter})[0, 0].argmax().item() == 2 * 9 + 4
+    wide = torch.zeros(1, 1, 9, 17)
+    wide[0, 0, 4, 10] = 1
+    assert rotation.apply_each(wide, {"matrices": quarter})[0, 0].argmax().item() == 2 * 17 + 8
 
 
 def test_brightness_clips_at_white() -> None:

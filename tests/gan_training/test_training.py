@@ -112,6 +112,7 @@ def test_a_training_that_was_killed_before_its_first_checkpoint_can_be_started_a
     assert {entry.name for entry in (tmp_path / "g").iterdir()} == {"watch.html", "metrics.jsonl"}
     with pytest.raises(GeneratorError, match="no checkpoint to go on from: leave out --resume"):
         Training(digits, SMALL, tmp_path / "g").run(resume=True)
+    (tmp_path / "g" / "samples.png").touch()  # it is written before the checkpoint, which a full disk may have refused
     Training(digits, SMALL.model_copy(update={"steps": 60}), tmp_path / "g").run()
     entries = [json.loads(line)["step"] for line in (tmp_path / "g" / "metrics.jsonl").read_text().splitlines()]
     assert entries == [50]
@@ -350,6 +351,24 @@ def test_a_preset_keeps_the_datas_own_augmentation() -> None:
     lean = read_settings("lean", "digits")
     assert lean.patch == 4
     assert lean.augmentation == read_settings(None, "digits").augmentation
+
+
+@pytest.mark.parametrize("budget", [None, 0.01])
+def test_going_on_with_a_finished_training_changes_nothing(
+    digits: Dataset, tmp_path: Path, budget: float | None
+) -> None:
+    folder = tmp_path / "g"
+    Training(digits, SMALL, folder, budget=budget).run()
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps({**card, "scores": {"fid": 1.5}}))
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    again = Training(digits, SMALL, folder, budget=budget).run(resume=True)
+    assert again.scores == {"fid": 1.5}
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    # Broken off before the artifact was whole: it is made now, and of no more updates.
+    (folder / "card.json").unlink()
+    assert Training(digits, SMALL, folder, budget=budget).run(resume=True).training == again.training
+    assert (folder / "generator.safetensors").read_bytes() == before["generator.safetensors"]
 
 
 def test_going_on_makes_no_entry_twice(digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

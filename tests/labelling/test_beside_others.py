@@ -69,6 +69,17 @@ def test_labels_that_come_in_otherwise_are_noticed(make_run: MakeRun, open_page:
     assert second not in page.following()
 
 
+def test_a_label_that_changes_otherwise_is_noticed(make_run: MakeRun, open_page: OpenPage) -> None:
+    run = make_run(50)
+    page = open_page(run)
+    first = page.following()[0]
+    page.label([first], 1)
+    with Archive.open(run / "archive.db") as archive:
+        archive.labels.write("ann", archive.lookup(first).ids, [3])
+    while page.get(f"/api/triggers/{first}")["said"] != 3:
+        pass  # as many labels as before
+
+
 def test_labels_of_an_earlier_sitting_are_there(make_run: MakeRun, open_page: OpenPage) -> None:
     run = make_run(50)
     page = open_page(run)

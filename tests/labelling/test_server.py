@@ -111,6 +111,34 @@ def test_undo_puts_former_labels_back(make_run: MakeRun, open_page: OpenPage) ->
     assert page.following()[0] == first
 
 
+def test_what_is_said_again_under_its_name_is_done_once(make_run: MakeRun, open_page: OpenPage) -> None:
+    run = make_run(60)
+    page = open_page(run)
+    first, second, *_ = page.following()
+    for _ in range(2):
+        page.post("/api/labels", ids=[first], label=1, saying="one")
+    page.post("/api/labels", ids=[second], label=2, saying="two")
+    answers = [page.post("/api/undo", saying="three").json()["undone"] for _ in range(2)]
+    assert [answer["ids"] for answer in answers] == [[second], [second]]
+    assert labels_of(run, "ann") == {first: 1}
+    assert page.post("/api/undo", saying="four").json()["undone"]["ids"] == [first]
+    assert labels_of(run, "ann") == {}
+    assert page.post("/api/undo", saying="five").json()["undone"] is None
+
+
+def test_a_page_of_another_run_has_no_say(make_run: MakeRun, open_page: OpenPage) -> None:
+    run = make_run(20)
+    page = open_page(run)
+    (one,) = page.following(count=1)
+    own = str(page.get("/api/run")["identity"])
+    for identity, status in ((own, 200), ("0" * 16, 409)):
+        page.client.headers["x-run"] = identity
+        assert page.label([one], 1).status_code == status
+        assert page.client.get("/api/next", params={"annotator": "ann"}).status_code == status
+    assert "another one" in page.label([one], 2).json()["error"]
+    assert labels_of(run, "ann") == {one: 1}
+
+
 def test_a_skipped_trigger_comes_again_at_the_end(make_run: MakeRun, open_page: OpenPage) -> None:
     page = open_page(make_run(5))
     first, *others = page.following()

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from diffgan.errors import ModelError
+from diffgan.errors import ModelError, RetryLaterError
 from diffgan.models.http import HttpAdapter, HttpRuntime, adapter
 from diffgan.models.options import ModelOptions
 
@@ -432,8 +432,9 @@ def test_retry_after_may_be_a_date(endpoint: FakeEndpoint, load: Load, clock: Fa
 
 def test_retry_after_beyond_the_deadline_fails_at_once(endpoint: FakeEndpoint, load: Load, clock: FakeClock) -> None:
     endpoint.otherwise = answers({"error": "slow down"}, 429, {"Retry-After": "3600"})
-    with pytest.raises(ModelError, match="asks to wait 3600 s, but only 60 s are left"):
+    with pytest.raises(RetryLaterError, match="asks to wait 3600 s, but only 60 s are left") as caught:
         load(endpoint.url).run(images(1))
+    assert caught.value.wait == 3600
     assert clock.slept == []
 
 

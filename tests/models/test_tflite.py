@@ -153,7 +153,17 @@ def test_quantised_values_are_rounded_and_clipped(build: Build, dtype: str, zero
 
 def test_bytes_without_a_scale_stay_bytes(build: Build) -> None:
     given = np.array([0.0, 0.4, 254.6, 300.0], dtype=np.float32).reshape(1, 2, 2, 1)
-    assert _load(build(dtype="uint8")).run(given)[0].tolist() == [[0, 0, 255, 255]]
+    assert _load(build(dtype="uint8"), range=(0, 255)).run(given)[0].tolist() == [[0, 0, 255, 255]]
+
+
+@pytest.mark.parametrize(
+    ("scale", "options"), [(None, {}), ((1.0, -128), {}), ((1 / 256, 0), {"range": (0, 0.02)}), (None, {"std": (0.5,)})]
+)
+def test_whole_numbers_that_would_be_black_and_white_are_refused(
+    build: Build, scale: tuple[float, int] | None, options: dict[str, Any]
+) -> None:
+    with pytest.raises(ModelError, match=r"whole numbers \(int8\).*leaves \d tones: say range=\[0, 255\]"):
+        _load(build(dtype="int8", scale=scale), **options)
 
 
 def test_a_graph_of_fixed_size_refuses_another_batch(build: Build) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from diffgan.archive import Archive
-from diffgan.errors import ArchiveError, ModelError, UsageError
+from diffgan.errors import ArchiveError, ModelError, RetryLaterError, UsageError
 from diffgan.images import FloatImages, to_floats
 from diffgan.models import Classifier, load_classifier
 from diffgan.models.options import Layout, ModelOptions
@@ -240,6 +240,33 @@ def test_a_remote_model_whose_answer_would_come_too_late_ends_the_search_well(
         Clockwork(monkeypatch)
         search(archive, Budget(evaluations=1000), strategy="nsga2", models=(local(1), local(2))).run()
         assert archive.column("ids").tobytes().startswith(found)
+
+
+class Busy(Remote):
+    """It answers for a while, and then wants to be left alone for a minute."""
+
+    def run(
+        self, inputs: FloatImages, *, features: bool = False, timeout: float | None = None
+    ) -> tuple[FloatImages, None]:
+        if self._clock.now > 30:
+            raise RetryLaterError("the endpoint asks to wait 60 s.", 60)
+        return super().run(inputs, features=features, timeout=timeout)
+
+
+@pytest.mark.parametrize(("seconds", "ends"), [(70.0, "seconds"), (500.0, None)])
+def test_a_remote_model_that_asks_to_wait_longer_than_the_search_ends_it_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, ends: str | None
+) -> None:
+    clock = Clockwork(monkeypatch)
+    models = remote(Busy(clock, 1), "a"), remote(Busy(clock, 2), "b")
+    with create(tmp_path / "a.db") as archive:
+        one = search(archive, Budget(seconds=seconds), models=models)
+        if ends is None:
+            with pytest.raises(ModelError, match="asks to wait"):
+                one.run()
+        else:
+            assert one.run() == ends
+        assert one.spent.evaluations > 0
 
 
 def local(seed: int) -> Classifier:

@@ -77,6 +77,17 @@ def test_a_batch_of_one_is_no_hindrance(name: str) -> None:
         tell(strategy, batch)
 
 
+def test_drfuzz_shows_mutants_in_small_batches_too() -> None:
+    setup = without_generator(batch_size=5)
+    strategy = build_strategy("drfuzz-free", setup)
+    for _ in range(12):
+        batch = strategy.ask()
+        assert batch.seed_index is not None
+        changed = (batch.images != setup.images[batch.seed_index]).reshape(len(batch), -1).any(axis=1)
+        assert 1 <= changed.sum() <= 4
+        tell(strategy, batch)
+
+
 def test_drfuzz_shows_each_seed_once_as_it_is() -> None:
     setup = without_generator()
     strategy = build_strategy("drfuzz-free", setup)

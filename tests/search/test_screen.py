@@ -147,6 +147,20 @@ def test_it_pays_until_making_children_costs_what_the_models_do() -> None:
     assert given.times == 2
 
 
+def test_what_a_clock_decided_does_not_hold_where_a_count_may_end_the_search() -> None:
+    timed = Screen(Bright(), Novelty(0.1), None, cell_share=1)
+    for _ in range(5):
+        timed.cost(1.0, 0.4)
+    assert timed.times == 1
+    counted = Screen(Bright(), Novelty(0.1), MOST, cell_share=1)
+    counted.restore(timed.state())
+    assert counted.times == MOST
+    assert counted.asks
+    again = Screen(Bright(), Novelty(0.1), None, cell_share=1)
+    again.restore(timed.state())
+    assert again.times == 1
+
+
 def searching(**changes: Any) -> Nsga2:
     settings = {"population": 32, "diversity": FIXED, **changes.pop("settings", {})}
     made = build_strategy("nsga2", small_setup(recognises=Bright(), settings=settings, **changes))

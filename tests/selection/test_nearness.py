@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from diffgan.datasets import load_dataset
 from diffgan.selection import evaluation, nearness
@@ -41,6 +42,7 @@ def test_no_two_groups_hold_near_copies(seed: int, count: int, limit: float) -> 
         groups = near_groups(views(vectors, limit))
     near = cosine_distances(vectors) <= limit
     assert (groups[:, None] == groups[None, :])[near].all()
+    assert np.array_equal(groups, connected_components(near, directed=False)[1])
 
 
 def test_near_in_one_space_is_enough() -> None:

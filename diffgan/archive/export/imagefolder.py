@@ -98,7 +98,7 @@ def _facts(batch: StoredTriggers, row: int, names: _Names) -> list[Cell]:
         int(batch.queries_b[row]),
         _known(_label(batch.classes, row)),
         _known(_label(batch.seed_index, row)),
-        "" if parent == NO_PARENT else hex_id(parent),
+        "" if parent == NO_PARENT else parent,
         int(batch.kept[row]),
     ]
 

@@ -54,7 +54,7 @@ def _schema(pa: Any, plan: Plan) -> Any:
         ("prob_a", _nested(pa, archive.layout.outputs_a)),
         ("prob_b", _nested(pa, archive.layout.outputs_b)),
         ("latents", _nested(pa, archive.layout.latents)),
-        ("parent", pa.string()),
+        ("parent", pa.int64()),
         ("kept", pa.bool_()),
     ]
     fields = [field for field in fields if field[0] not in ("latents", "classes") or archive.has(field[0])]
@@ -98,8 +98,9 @@ def _column(pa: Any, batch: StoredTriggers, field: Any) -> Any:
         values = getattr(batch, {"prob_a": "outputs_a", "prob_b": "outputs_b"}.get(name, name))
         return _lists(pa, values, field.type, len(batch))
     if name == "parent":
-        parents = [None] * len(batch) if batch.parent is None else batch.parent.tolist()
-        return pa.array([hex_id(p) if p not in (None, NO_PARENT) else None for p in parents], field.type)
+        if batch.parent is None:
+            return pa.nulls(len(batch), field.type)
+        return pa.array(batch.parent, field.type, mask=batch.parent == NO_PARENT)
     values = getattr(batch, name)
     if values is None:
         return pa.nulls(len(batch), field.type)

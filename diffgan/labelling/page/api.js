@@ -2,6 +2,17 @@
 
 const RETRY_MILLISECONDS = 5000;
 
+// Another run may be served at the same address later on: what this page says is for its own alone.
+let identity = null;
+
+export function belongTo(run) {
+  identity = run;
+}
+
+function headers(more = {}) {
+  return identity === null ? more : { ...more, "x-run": identity };
+}
+
 async function answer(response) {
   if (response.ok) return response.json();
   const text = await response.text();
@@ -16,7 +27,7 @@ async function answer(response) {
 
 export async function get(path, parameters = {}) {
   const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
-  return answer(await fetch(`${path}?${new URLSearchParams(given)}`));
+  return answer(await fetch(`${path}?${new URLSearchParams(given)}`, { headers: headers() }));
 }
 
 export function reason(error) {
@@ -35,9 +46,11 @@ export class Outbox {
     this.onChange = onChange;
   }
 
+  // Each has a name of its own: one whose answer was lost is said again, and must not be done twice.
   post(path, body) {
     this.#count(1);
-    const sent = this.#last.then(() => this.#send(path, body)).finally(() => this.#count(-1));
+    const named = { ...body, saying: `${Date.now()}-${Math.random()}` };
+    const sent = this.#last.then(() => this.#send(path, named)).finally(() => this.#count(-1));
     this.#last = sent.catch(() => {});
     return sent;
   }
@@ -58,11 +71,12 @@ export class Outbox {
   async #send(path, body) {
     for (;;) {
       try {
-        const headers = { "content-type": "application/json" };
-        return await answer(await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
+        const sent = { method: "POST", headers: headers({ "content-type": "application/json" }), body: JSON.stringify(body) };
+        return await answer(await fetch(path, sent));
       } catch (error) {
-        // 401: the server was started anew; opening its new address lets what was said here land, too.
-        if (error.status && error.status < 500 && error.status !== 401) throw error;
+        // 401: the server was started anew; opening its new address lets what was said here land, too. 409: it serves
+        // another run now, and may serve this one again.
+        if (error.status && error.status < 500 && ![401, 409].includes(error.status)) throw error;
         this.onFault(error);
         await new Promise((resolve) => {
           this.#wake = resolve;

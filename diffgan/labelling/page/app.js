@@ -1,7 +1,7 @@
 // The page: what is shown, what is said, and which key leads where.
 
 import { Annotators } from "./annotators.js";
-import { get, Outbox } from "./api.js";
+import { belongTo, get, Outbox } from "./api.js";
 import { makePicker } from "./classes.js";
 import { announce, byId, counted, make } from "./dom.js";
 import { Grid } from "./grid.js";
@@ -19,6 +19,7 @@ const run = await get("/api/run").catch((error) => {
   showFault(error, false);
   throw error;
 });
+belongTo(run.identity);
 const classes = run.classes;
 const keys = classKeys(classes);
 const mode = keys ? "keys" : "search";

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from diffgan.errors import ModelError
+from diffgan.errors import ModelError, RetryLaterError
 from diffgan.models.http.address import Address
 from diffgan.models.http.replies import Trouble, error_status, hide_location, transport_failed
 from diffgan.models.http.round import Clock, Round
@@ -213,7 +213,8 @@ class Endpoint:
         left = this.left()
         this.trouble = str(failure).removeprefix(f"{self.address.model} ").removesuffix(".")
         if trouble.wait > left:
-            raise self.error(f"{trouble.text}; it asks to wait {trouble.wait:.0f} s, but only {left:.0f} s are left")
+            told = self.error(f"{trouble.text}; it asks to wait {trouble.wait:.0f} s, but only {left:.0f} s are left")
+            raise RetryLaterError(str(told), trouble.wait)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt - 1, 20)) * random.uniform(0.5, 1.0)
         # Half of what is left at most, so that the last moments see another attempt.
         this.pause(max(trouble.wait, min(pause, max(left / 2, 0.01))))

@@ -9,6 +9,7 @@ from typing import Any
 from diffgan.errors import ModelError
 from diffgan.models.http.tensors import IMAGE_DATATYPES, Message, Tensor, WireError, read_object
 from diffgan.models.options import ModelOptions
+from diffgan.models.preparing import lost_in_rounding
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,9 @@ def _choose_input(known: Sequence[Tensor], options: ModelOptions, error: Callabl
             "name and datatype of its input",
             f"{chosen.name} {chosen.datatype}",
         )
-    if chosen.datatype == "UINT8" and options.range[1] <= 1 and options.mean is None and options.std is None:
-        raise error(
-            f"takes whole numbers (UINT8), but the option range is {list(options.range)}, of which rounding leaves "
-            "black and white: say range=[0, 255]"
-        )
+    fault = lost_in_rounding(chosen.datatype, options) if chosen.datatype == "UINT8" else None
+    if fault is not None:
+        raise error(fault)
     return chosen
 
 

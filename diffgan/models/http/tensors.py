@@ -176,6 +176,8 @@ def _read_output(output: Mapping[str, Any], binary: bytes | None, count: int) ->
     values = _from_json(output.get("data")) if binary is None else _from_binary(output.get("datatype"), binary)
     if values.size != math.prod(shape):
         raise WireError(f"answered {values.size} values, but calls their shape", shape)
+    if count == 1 and len(shape) < 2 and shape != [1]:
+        shape = [1, *shape]  # some servers squeeze a single answer
     if not shape or shape[0] != count:
         raise WireError(f"should answer {count} images with shape [{count}, …], but gave", shape)
     return values.reshape(shape)

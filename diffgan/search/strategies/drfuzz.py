@@ -48,7 +48,8 @@ class Drfuzz:
         self.name = name
         self._images, self._labels, self._gate = setup.images, setup.labels, gate
         self._size = setup.batch_size
-        self._mutants = min(settings.mutants, setup.batch_size)
+        # A batch may have to show the image that the mutants come from, too.
+        self._mutants = max(1, min(settings.mutants, setup.batch_size - 1))
         self._rng = seeded(setup.seed, name)
         self._pool = Pool(setup.images, room=settings.room(setup.images[0].nbytes), most=settings.picks)
         self._counts = OperatorCounts(len(_OPERATORS))

@@ -104,6 +104,12 @@ def asks_recogniser(name: str) -> bool:
     return bool(getattr(_factory(name), "asks_recogniser", False))
 
 
+def package_of(name: str) -> str | None:
+    """The package of a strategy that is none of ours, and its version."""
+    entry = None if name in _OURS else _others().get(name)
+    return None if entry is None or entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+
+
 def _factory(name: str) -> StrategyFactory:
     if name in _OURS:
         place = _OURS[name]
