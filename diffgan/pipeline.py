@@ -119,13 +119,7 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
     if wanted.out is not None:
         check_place(wanted.out, resume=wanted.resume)
     dataset = wanted.data if isinstance(wanted.data, Dataset) else load_dataset(wanted.data)
-    wishes = FilterWishes(
-        config=wanted.config, discriminator=wanted.discriminator, references=wanted.references, data=dataset
-    )
-    if wanted.filters:
-        check_wishes(wishes, dataset)
-    check_settings(wanted.strategy, strategy_settings(wanted))
-    check_distance(wanted.min_distance)
+    wishes = check_wanted(wanted, dataset)
     models = load_pair(a, b, spec=dataset.spec, options=(wanted.options_a, wanted.options_b))
     divergence = divergence_of(wanted.divergence)
     check_task(divergence.task, models)
@@ -176,6 +170,22 @@ def run(a: Source, b: Source, wanted: Wanted, watcher: Watcher) -> Comparison:
     filtered = _filtered(folder, wishes, watcher) if wanted.filters and summary["unique"] else None
     report = _reported(folder, models, dataset, watcher) if wanted.report else None
     return Comparison(folder.path, folder.summary() or summary, filtered, report)
+
+
+def check_wanted(wanted: Wanted, dataset: Dataset) -> FilterWishes:
+    """Tells of a mistake before a model is asked, and before anything is trained.
+
+    Raises:
+        DiffganError: something does not fit.
+    """
+    wishes = FilterWishes(
+        config=wanted.config, discriminator=wanted.discriminator, references=wanted.references, data=dataset
+    )
+    if wanted.filters:
+        check_wishes(wishes, dataset)
+    check_settings(wanted.strategy, strategy_settings(wanted))
+    check_distance(wanted.min_distance)
+    return wishes
 
 
 def _built(wanted: Wanted, setup: StrategySetup, archive: Archive, folder: RunFolder) -> Strategy:

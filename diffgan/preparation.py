@@ -58,7 +58,7 @@ def generator_of(wanted: Wanted, dataset: Dataset, watcher: Watcher) -> Generato
     """The generator asked for; else, where the strategy cannot do without, one that is trained now or was before."""
     if wanted.generator is not None:
         generator = load_generator(wanted.generator)
-        _check_generator(generator, dataset)
+        check_generator(generator, dataset)
         if generator.data is not None and generator.data != dataset.fingerprint:
             watcher.note(
                 f"{generator.name} was trained on other data than {dataset.name}: its images may be no fair test."
@@ -114,7 +114,12 @@ def recogniser_of(
         return None
 
 
-def _check_generator(generator: Generator, dataset: Dataset) -> None:
+def check_generator(generator: Generator, dataset: Dataset) -> None:
+    """Refuses a generator of other images, or of more classes.
+
+    Raises:
+        GeneratorError: it is one.
+    """
     if generator.spec != dataset.spec:
         raise GeneratorError(
             f"{generator.name} makes images of {generator.spec}, but {dataset.name} has {dataset.spec}: give a "

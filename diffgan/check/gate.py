@@ -19,12 +19,13 @@ from diffgan.check.suites import Suite, check_destination, read_suite
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.errors import UsageError
 from diffgan.features.judge import Judge
+from diffgan.generators.generator import load_generator
 from diffgan.images import image_ids
 from diffgan.models.classifier import Classifier
 from diffgan.models.evaluation import check_labels_known
 from diffgan.models.loading import Source
 from diffgan.models.pairs import load_pair
-from diffgan.preparation import check_task
+from diffgan.preparation import check_generator, check_task
 from diffgan.runs import RunFolder, check_place, next_folder
 from diffgan.search.divergence import divergence_named
 from diffgan.wanted import Wanted
@@ -104,7 +105,11 @@ def check(old: Source, new: Source, wishes: GateWishes, watcher: Watcher | None 
     if wishes.wanted.out is not None:
         check_place(wishes.wanted.out, resume=wishes.wanted.resume)
     data = _data(wishes.wanted.data)
-    models = _models(old, new, wishes.wanted, data)
+    wanted = replace(wishes.wanted, data=data, divergence=DIVERGENCE, settings=_settings(wishes.wanted), report=False)
+    pipeline.check_wanted(wanted, data)
+    if wanted.generator is not None:
+        check_generator(load_generator(wanted.generator), data)
+    models = _models(old, new, wanted, data)
     suites = [read_suite(path, data) for path in wishes.suites]
     judges = open_judges(wishes.judges, data, models)
     # One that cannot judge is told of before the search.
@@ -118,11 +123,8 @@ def check(old: Source, new: Source, wishes: GateWishes, watcher: Watcher | None 
     ]
     for text in notes:
         watcher.note(text)
-    out = wishes.wanted.out or next_folder(Path("runs"), "check")
-    wanted = replace(
-        wishes.wanted, data=data, out=out, divergence=DIVERGENCE, settings=_settings(wishes.wanted), report=False
-    )
-    made = pipeline.run(*models, wanted, watcher)
+    out = wanted.out or next_folder(Path("runs"), "check")
+    made = pipeline.run(*models, replace(wanted, out=out), watcher)
     if made.summary["ended_by"] == "stopped":
         return Checked(made.folder, None, made.summary, tuple(notes))
     folder = RunFolder(made.folder)

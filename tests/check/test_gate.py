@@ -162,6 +162,30 @@ def test_a_judge_that_cannot_judge_is_told_before_the_search() -> None:
 
 
 @pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        {"strategy": "typo"},
+        {"generator": "models/typo.pt"},
+        {"out": "data"},
+        {"resume": True},
+        {"suites": [Path("no")]},
+    ],
+)
+def test_a_mistake_costs_no_query(mistake: dict[str, Any]) -> None:
+    shown: list[int] = []
+
+    def counting(images: FloatImages) -> np.ndarray:
+        shown.append(len(images))
+        return np.full((len(images), 4), 0.25, dtype=np.float32)
+
+    model: Any = counting
+    with pytest.raises(DiffganError):
+        go(mistake.pop("out", "run"), model, model, judges=[JUDGE], **mistake)
+    assert sum(shown) <= 2 * 3  # a first look, when they are opened
+
+
+@pytest.mark.usefixtures("project")
 def test_a_former_sittings_judge_has_no_say() -> None:
     def brightness(images: FloatImages) -> np.ndarray:
         sure = 0.3 + 0.6 * images.mean(axis=(1, 2, 3))

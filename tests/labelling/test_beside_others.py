@@ -80,6 +80,21 @@ def test_a_label_that_changes_otherwise_is_noticed(make_run: MakeRun, open_page:
         pass  # as many labels as before
 
 
+def test_what_came_in_otherwise_is_not_taken_back(make_run: MakeRun, open_page: OpenPage) -> None:
+    run = make_run(50)
+    page = open_page(run)
+    first, second, third, *_ = page.following()
+    page.label([third], 1)
+    page.label([first, second], 2)
+    with Archive.open(run / "archive.db") as archive:
+        archive.labels.write("ann", archive.lookup(first).ids, [5])
+    while page.get(f"/api/triggers/{first}")["said"] != 5:
+        pass
+    undone = page.post("/api/undo").json()["undone"]
+    assert undone["ids"] == [third]
+    assert labels_of(run, "ann") == {first: 5, second: 2}
+
+
 def test_labels_of_an_earlier_sitting_are_there(make_run: MakeRun, open_page: OpenPage) -> None:
     run = make_run(50)
     page = open_page(run)

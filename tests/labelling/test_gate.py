@@ -183,6 +183,17 @@ def test_the_token_becomes_a_cookie_that_other_sites_cannot_use(abroad: str) -> 
         assert client.get("/api/run").status_code == 401
 
 
+def test_the_token_is_found_among_the_cookies_of_others(abroad: str) -> None:
+    with httpx.Client(base_url=local(abroad)) as client:
+        answer = client.get("/", params={"token": token_of(abroad)})
+        ((key, cookie),) = SimpleCookie(answer.headers["set-cookie"]).items()
+        client.cookies.clear()
+        ours = f"{key}={cookie.value}"
+        for header in (f'prefs={{"a": 1}}; {ours}', f"theme=dark blue;{ours}; x", f"version=1; path; {ours}"):
+            assert client.get("/api/run", headers={"cookie": header}).status_code == 200
+        assert client.get("/api/run", headers={"cookie": f"other{ours}"}).status_code == 401
+
+
 def test_elsewhere_a_name_of_somebody_elses_is_refused_even_with_the_token(abroad: str) -> None:
     with httpx.Client(base_url=local(abroad), params={"token": token_of(abroad)}) as client:
         assert client.get("/", headers={"host": "evil.example"}).status_code == 400

@@ -59,6 +59,16 @@ def test_a_class_called_invalid_is_written_by_its_number() -> None:
     assert ClassTexts(("cat", "x"), 2).read("INVALID") is None
 
 
+def test_a_name_that_may_have_lost_its_zeros_is_not_guessed() -> None:
+    """A spreadsheet makes 1 of 01, which would be the second class here."""
+    months = ClassTexts(tuple(f"{number:02}" for number in range(1, 13)), 12)
+    assert [months.read(text) for text in ("01", "12", "0")] == [0, 11, 0]
+    with pytest.raises(DataError, match=r"'1' may be the class '01' without its zeros.*write 01 \(as text\), or 001"):
+        months.read("1")
+    assert months.read("001") == 1
+    assert ClassTexts(("00", "01"), 2).read("1") == 1
+
+
 @pytest.mark.parametrize(
     ("texts", "text", "hint"),
     [
