@@ -193,7 +193,7 @@ def _sampler(seed: int, study: Study, *, created: bool) -> Any:
 
 def _is_dead(process: str) -> bool:
     host, _, number = process.rpartition(":")
-    # Windows has no harmless way to ask; such trials stay as they are, which costs nothing.
+    # Windows has no harmless way to ask; such trials stay as they are.
     if host != socket.gethostname() or not number.isdecimal() or sys.platform == "win32":
         return False
     if int(number) == os.getpid():
