@@ -11,15 +11,19 @@ from pathlib import Path
 #: glibc's names for two bounds, from malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
+#: What shows figures, or does something else with a run.
+_BESIDE = ("check", "cli", "demo.py", "labelling", "labels", "report", "selection", "testing")
+
 
 @cache
 def code_fingerprint() -> str:
-    """Tells this code from any other: versions of a checkout change between releases."""
+    """Tells the code that figures depend on from any other: versions of a checkout change between releases."""
     root = Path(__file__).parent
     found = hashlib.sha256()
-    places = [Path(folder, name) for folder, _, names in os.walk(root, followlinks=True) for name in names]
-    for path in sorted(place for place in places if place.suffix == ".py"):
-        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted(Path(folder, name) for folder, _, names in os.walk(root, followlinks=True) for name in names):
+        place = path.relative_to(root)
+        if path.suffix == ".py" and place.parts[0] not in _BESIDE and path.is_file():
+            found.update(place.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()[:32]
 
 

@@ -30,9 +30,9 @@ class Chosen:
         except (OSError, ValueError, TypeError, AttributeError, IndexError):
             return  # without it, the filters' own apply
 
-    def of(self, filters: Sequence[Filter]) -> tuple[dict[str, float], list[str]]:
+    def of(self, filters: Sequence[Filter]) -> tuple[dict[str, float], dict[str, str]]:
         """By name, those for these filters; and what there is to say of those that are for other scores."""
-        found, notes = {}, []
+        found, notes = {}, {}
         for one in filters:
             threshold, identity = self._entries.get(one.name, (None, None))
             if threshold is None:
@@ -40,19 +40,26 @@ class Chosen:
             if identity is None or identity == one.identity:
                 found[one.name] = threshold
             else:
-                notes.append(
+                notes[one.name] = (
                     f"{one.name} scores by other data or another network than when its threshold was set to "
                     f"{threshold:.4g}: its own applies. --threshold {one.name}=… or --calibrate sets another."
                 )
         return found, notes
 
-    def write(self, thresholds: Mapping[str, float], filters: Sequence[Filter]) -> None:
+    def write(self, thresholds: Mapping[str, float], filters: Sequence[Filter], *, anew: bool = False) -> None:
         """Remembers some more.
+
+        Args:
+            thresholds: by the filter's name.
+            filters: the chain that they are for.
+            anew: whether what was chosen for the others of this chain is forgotten.
 
         Raises:
             ArchiveError: the disk refuses.
         """
         identities = {one.name: one.identity for one in filters}
+        if anew:
+            self._entries = {name: entry for name, entry in self._entries.items() if name not in identities}
         self._entries |= {name: (threshold, identities[name]) for name, threshold in thresholds.items()}
         try:
             with replacing(self._path) as draft:

@@ -91,24 +91,29 @@ def filter_run(run: Path, wishes: FilterWishes, watch: Watch = lambda *_: None) 
         _check_names(asked, built.filters)
         chosen = Chosen(run)
         former, notes = chosen.of(built.filters)
-        filters = _with_thresholds(_adapted(built.filters, archive, settings), former | asked)
-        stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
+        said = consensus(archive.labels.read())
+        from_labels = target is not None and len(said.validity()[0]) > 0
+        own = _adapted(built.filters, archive, settings)
+        # Labels decide anew: what was chosen before is not to decide what they are held against.
+        filters = _with_thresholds(own, asked if from_labels else former | asked)
         texts: list[str] = []
         found: dict[str, float] = {}
         if target is not None:
-            said = consensus(archive.labels.read())
-            for number in range(len(filters)):
+            for number in range(len(filters) if from_labels else 0):
+                # What those before it let pass is for it to judge, so they have had to judge by their new thresholds.
+                run_chain(archive, filters, folder=run, watch=watch)
                 new, text = _from_labels(archive, filters[: number + 1], said, target)
                 found |= new
-                texts += text
-                if new:  # what those after it look at may be others now
-                    filters = _with_thresholds(filters, new)
-                    stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
+                texts.append(text)
+                filters = _with_thresholds(filters, new)
+        stages = run_chain(archive, filters, folder=run, unique=built.unique, watch=watch)
+        if target is not None:
             texts.append(_share_of_valid(archive, said))
-        if wishes.thresholds or target is not None:
-            chosen.write(asked | found, filters)
+        if wishes.thresholds or from_labels:
+            chosen.write(asked | found, filters, anew=from_labels)
         _into_summary(folder, stages, archive.count(kept_only=True))
-    return Filtered(triggers, stages, [*built.notes, *notes], texts)
+    told = [note for name, note in notes.items() if name not in asked | found]
+    return Filtered(triggers, stages, [*built.notes, *told], texts)
 
 
 def _data(run: Path, named: str | Dataset | None) -> Dataset:
@@ -207,18 +212,16 @@ def _at(one: Filter, threshold: float) -> Filter:
 
 def _from_labels(
     archive: Archive, filters: Sequence[Filter], said: Consensus, target: Target
-) -> tuple[dict[str, float], list[str]]:
+) -> tuple[dict[str, float], str]:
     """The last filter's threshold, where the labels give one, and what there is to say of it.
 
     What the filters before it reject is not for it to judge, so it counts neither way.
     """
     *earlier, one = filters
-    if not len(said.validity()[0]):
-        return {}, []
     labelled = labelled_scores(archive.verdicts.read(one.name), said, without=rejected_by(archive, earlier))
     result = calibrate(labelled, rng=np.random.default_rng(0), targets=[target])
     threshold = result.choices[0].threshold
-    return {} if threshold is None else {one.name: threshold.estimate}, [f"{one.name}\n{result}"]
+    return {} if threshold is None else {one.name: threshold.estimate}, f"{one.name}\n{result}"
 
 
 def _share_of_valid(archive: Archive, said: Consensus) -> str:

@@ -108,10 +108,11 @@ def open_study(out: Path, plan: Plan, *, url: str | None, resume: bool) -> Opene
     if url is None:
         _make(out)
         _write_facts(out, plan, url)
-        # What was there when a beginning was broken off is gone on with.
-        return _started(open_journal(out), plan, out, url=None, must_exist=False)
+        # Where the beginning was broken off, there is no trial yet, and perhaps no study.
+        begun = resume and (out / "trials").exists()
+        return _started(open_journal(out), plan, out, url=None, resume=resume, must_exist=begun)
     with storage_faults():
-        return _started(open_database(url), plan, out, url=url, must_exist=resume)
+        return _started(open_database(url), plan, out, url=url, resume=resume, must_exist=resume)
 
 
 def fail_left_behind(study: Study) -> int:
@@ -147,7 +148,7 @@ def this_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def _started(storage: BaseStorage, plan: Plan, out: Path, *, url: str | None, must_exist: bool) -> Opened:
+def _started(storage: BaseStorage, plan: Plan, out: Path, *, url: str | None, resume: bool, must_exist: bool) -> Opened:
     import optuna
 
     optuna_study, created = None, False
@@ -166,7 +167,8 @@ def _started(storage: BaseStorage, plan: Plan, out: Path, *, url: str | None, mu
                 f"There is no study {plan.name} in {where}: leave out --resume to start one, or give the data, "
                 "configuration and seed that it was started with."
             ) from None
-    if created or not optuna_study.trials:
+    # Without a resume, another process may be about to do the same.
+    if created or (resume and not optuna_study.trials):
         for key, value in plan.facts.items():
             optuna_study.set_user_attr(key, value)
         optuna_study.enqueue_trial(configured(plan.settings), user_attrs={DEFAULTS: True})

@@ -24,8 +24,8 @@ from diffgan.gan_training.pictures import cut_metrics, write_curves, write_grid,
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.trainer import Losses, Trainer
 from diffgan.generators.architecture import Architecture
-from diffgan.generators.artifact import has_discriminator, write_artifact
-from diffgan.generators.card import Card, DataCard, read_card
+from diffgan.generators.artifact import read_discriminator, read_generator, write_artifact
+from diffgan.generators.card import Card, DataCard
 
 #: Updates between two checkpoints, and between two entries of the curves.
 CHECKPOINT_EVERY, CURVE_EVERY = 500, 50
@@ -173,9 +173,10 @@ class Training:
         checkpoint = self._prepare(resume)
         trainer = self._trainer(checkpoint)
         over = checkpoint is not None and self._is_over(trainer)
-        if over and has_discriminator(self.folder):
+        if over:
             with suppress(GeneratorError):
-                return read_card(self.folder)  # made anew, it would lose its scores
+                read_discriminator(self.folder)
+                return read_generator(self.folder)[1]  # made anew, it would lose its scores
         write_page(self.folder, live=True)
         started = perf_counter() - self._spent
         alarms = Alarms(self._data.images, self._data.labels)

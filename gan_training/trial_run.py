@@ -53,10 +53,10 @@ def run_trial(share: Share, trial: Trial) -> None:
         if isinstance(error.__cause__, OSError):
             raise
     except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        abandon(
-            share.study, _frozen(share, trial), "interrupted" if isinstance(error, KeyboardInterrupt) else "stopped"
-        )
+        if not _frozen(share, trial).state.is_finished():  # an interrupt may have waited until it was
+            shutil.rmtree(folder, ignore_errors=True)
+            why = "interrupted" if isinstance(error, KeyboardInterrupt) else "stopped"
+            abandon(share.study, _frozen(share, trial), why)
         raise
     drop_large(folder)
     share.report.finished(TrialRow.of(_frozen(share, trial)))

@@ -17,6 +17,9 @@ from diffgan.archive.faults import telling
 from diffgan.archive.known import Known
 from diffgan.errors import DataError
 
+#: So that no sum is too large for SQLite.
+MARK_MODULUS = (1 << 31) - 1
+
 _INSERT = """
 INSERT INTO labels (trigger, annotator, class, time)
 VALUES (?, ?, ?, ?)
@@ -159,19 +162,23 @@ class Labels:
         with telling("read the archive", self.path):
             return dict(self.connection.execute(sql).fetchall())
 
-    def marks(self) -> dict[str, tuple[int, int, int]]:
+    def marks(self, *, but: str) -> dict[str, tuple[int, int, int]]:
         """Of each annotator, numbers that hardly any other labels have in common.
 
-        They are: how many triggers are labelled, and two sums over them: the trigger's number, and its square, each
-        times the class and 2, where an image that shows no class counts as -1.
+        They are: how many triggers are labelled, and two sums over them: the trigger's number times the class and 2
+        (where an image that shows no class counts as -1), and the same of its square, modulo `MARK_MODULUS`.
+
+        Args:
+            but: annotators whose names begin so are left out.
 
         Raises:
             ArchiveError: the file cannot be read.
         """
         weight = "(coalesce(class, -1) + 2)"
-        sums = f"sum(trigger * {weight}), sum(trigger * trigger * {weight})"
+        sums = f"sum(trigger * {weight}), sum(trigger * trigger * {weight} % {MARK_MODULUS})"
+        sql = f"SELECT annotator, count(*), {sums} FROM labels WHERE substr(annotator, 1, ?) <> ? GROUP BY annotator"
         with telling("read the archive", self.path):
-            rows = self.connection.execute(f"SELECT annotator, count(*), {sums} FROM labels GROUP BY annotator")
+            rows = self.connection.execute(sql, (len(but), but))
             return {annotator: (count, first, second) for annotator, count, first, second in rows}
 
     def between(self, first: int, last: int) -> dict[int, dict[str, int | None]]:

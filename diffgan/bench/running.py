@@ -103,8 +103,9 @@ def bench(study: Study, out: Path, teller: Teller) -> Benched:
         opened = open_study(study, teller.note)
         cells = cells_of(study)
         rows.check({cell.key: opened.definition_of(cell) for cell in cells})
-        if study.keep_runs:
-            _check_kept([cell for cell in cells if rows.is_done(cell.key)], out)
+        missing = [cell.key for cell in cells if rows.is_done(cell.key) and not _folder_of(cell, out).is_dir()]
+        if study.keep_runs and missing:
+            teller.note(f"The runs of {len(missing)} cells that were done before are not there ({missing[0]}, …).")
         interrupted = False
         try:
             _run_all(cells, opened, rows, out, teller)
@@ -139,15 +140,6 @@ def _run_all(cells: list[Cell], opened: Opened, rows: Rows, out: Path, teller: T
 
 def _folder_of(cell: Cell, out: Path) -> Path:
     return out / _RUNS / cell.key.replace("/", "__")
-
-
-def _check_kept(done: list[Cell], out: Path) -> None:
-    missing = [cell.key for cell in done if not _folder_of(cell, out).is_dir()]
-    if missing:
-        raise UsageError(
-            f"The study keeps its runs, but those of {len(missing)} cells in {out} were not kept ({missing[0]}, …): "
-            "give another --out, or leave out keep_runs."
-        )
 
 
 def _row_of(cell: Cell, opened: Opened, out: Path, going: Going) -> Row:

@@ -71,10 +71,10 @@ def label_finds(
         ArchiveError: the archive cannot be read or written.
     """
     with Archive.open(archive_path) as archive:
-        name = None
+        judges = set()
         if judge is not None and archive.count():
-            name = judge_triggers(archive, judge.models, data, calibrated=judge).annotator
-        known, machine = labels_in(archive, judged_by=name)
+            judges.add(judge_triggers(archive, judge.models, data, calibrated=judge).annotator)
+        known, machine = labels_in(archive, judges=judges)
         said, by_judges = said_in(suites)
         by_people = {number: label for number, label in said.items() if number not in by_judges}
         overruled = {number: label for number, label in by_people.items() if number in machine or number not in known}

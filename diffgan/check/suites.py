@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -111,16 +111,16 @@ def read_suite(path: Path, data: Dataset) -> Suite:
     return suite
 
 
-def labels_in(archive: Archive, *, judged_by: str | None = None) -> tuple[dict[int, int], frozenset[int]]:
+def labels_in(archive: Archive, *, judges: Collection[str] | None = None) -> tuple[dict[int, int], frozenset[int]]:
     """What most say of the triggers where that is settled, a class or `INVALID`; and which ids judges alone have.
 
     Args:
         archive: to read.
-        judged_by: the only judge that counts, by the name of its labels; None: all count.
+        judges: those that count, by the names of their labels; None: all do.
     """
     read = archive.labels.read()
-    if judged_by is not None:
-        read = read.without(name for name in read.annotators if is_machine(name) and name != judged_by)
+    if judges is not None:
+        read = read.without(name for name in read.annotators if is_machine(name) and name not in judges)
     said = consensus(read)
     labels = {
         number: INVALID if label is None else label

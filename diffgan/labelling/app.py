@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Annotated, Any, Literal
@@ -71,16 +72,21 @@ def create_app(office: Office, cover: Cover, rules: Rules) -> ASGIApp:
     _add_files(app)
     _add_looking(app, office, cover)
     _add_saying(app, office)
-    return Gate(_OfThisRun(app, cover), rules)
+    return Gate(_OfThisRun(app, _identity(office, cover), cover.run), rules)
+
+
+def _identity(office: Office, cover: Cover) -> str:
+    """Tells a run from others, wherever it is moved to: by its name, and what it found first."""
+    return hashlib.sha256(f"{cover.run}/{office.desk.catalogue.hex_id(0)}".encode(errors="replace")).hexdigest()[:16]
 
 
 class _OfThisRun:
     """Refuses what a page says that was opened for another run, at this address before."""
 
-    def __init__(self, app: ASGIApp, cover: Cover) -> None:
-        self._app, self._identity = app, cover.identity.encode()
+    def __init__(self, app: ASGIApp, identity: str, run: str) -> None:
+        self._app, self._identity = app, identity.encode()
         self._told = (
-            f"The run {cover.run} is labelled here now, and this page is of another one: close it, or start diffgan "
+            f"The run {run} is labelled here now, and this page is of another one: close it, or start diffgan "
             "label on its run again, at this address."
         )
 
@@ -124,7 +130,7 @@ def _add_looking(app: FastAPI, office: Office, cover: Cover) -> None:
     @app.get("/api/run")
     async def run() -> Response:
         facts = {**asdict(cover), "classes": office.facts.classes, "image": asdict(office.facts.image)}
-        return _json({**facts, "annotators": desk.annotators()})
+        return _json({**facts, "identity": _identity(office, cover), "annotators": desk.annotators()})
 
     @app.get("/api/next")
     async def upcoming(

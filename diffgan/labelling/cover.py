@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +20,6 @@ class Cover:
 
     Attributes:
         run: its name.
-        identity: tells it from other runs.
         model_a: A's name.
         model_b: B's name.
         annotator: who labels, until the page is told otherwise.
@@ -31,7 +28,6 @@ class Cover:
     """
 
     run: str
-    identity: str
     model_a: str
     model_b: str
     annotator: str
@@ -48,7 +44,6 @@ def cover_of(folder: Path, *, annotator: str, everything: bool, shared: bool = F
     names = models if isinstance(models, dict) else {}
     return Cover(
         run=folder.resolve().name,
-        identity=hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16],
         model_a=_model_name(names.get("a")),
         model_b=_model_name(names.get("b")),
         annotator=annotator,

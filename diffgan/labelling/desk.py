@@ -17,6 +17,7 @@ from diffgan.errors import DataError
 from diffgan.labelling.catalogue import Catalogue, Order
 from diffgan.labelling.sheet import INVALID, NO_MARK, NOTHING, Sheet
 from diffgan.labels import is_machine
+from diffgan.labels.consensus import MACHINE
 
 Rows = NDArray[np.int64]
 
@@ -213,7 +214,7 @@ class Desk:
         Raises:
             ArchiveError: the file cannot be read.
         """
-        there = {name: mark for name, mark in archive.labels.marks().items() if not is_machine(name)}
+        there = archive.labels.marks(but=MACHINE)
         with self._lock:
             here = {name: sheet.mark() for name, sheet in self._sheets.items()}
         return there != {name: mark for name, mark in here.items() if mark != NO_MARK}

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from diffgan.archive.labels import MARK_MODULUS
+
 Rows = NDArray[np.int64]
 Said = NDArray[np.int64]
 
@@ -65,7 +67,7 @@ class Sheet:
         """What `Labels.marks` says of an archive with these labels."""
         rows = np.flatnonzero(self.said != NOTHING)
         numbers, weights = rows + 1, self.said[rows] + 2
-        return len(rows), int((numbers * weights).sum()), int((numbers * numbers * weights).sum())
+        return len(rows), int((numbers * weights).sum()), int((numbers * numbers * weights % MARK_MODULUS).sum())
 
     def label(self, rows: Rows, label: int) -> None:
         """Notes a label."""
@@ -87,10 +89,11 @@ class Sheet:
             self.said[step.rows] = step.former
 
     def forget(self, rows: Rows) -> None:
-        """Steps with labels of any of these can no longer be taken back."""
-        kept = [step for step in self.steps if step.former is None or not np.isin(step.rows, rows).any()]
-        if len(kept) < len(self.steps):
-            self.steps = deque(kept, maxlen=_REMEMBERED)
+        """Steps with labels of any of these can no longer be taken back, and so neither can those before them."""
+        steps = list(self.steps)
+        spoilt = [place for place, one in enumerate(steps) if one.former is not None and np.isin(one.rows, rows).any()]
+        if spoilt:
+            self.steps = deque(steps[spoilt[-1] + 1 :], maxlen=_REMEMBERED)
 
     def waiting(self, rows: Rows, count: int) -> list[int]:
         """The first of these with no label and not put off."""

@@ -124,6 +124,10 @@ def check_labels_known(classifier: Classifier, classes: tuple[str, ...], data: s
         if name in names and names[place] != name:
             raise ModelError(
                 f"{classifier.name} has the classes of {data} in another order ({name!r} is its number "
-                f"{names.index(name)}, and the data's number {place}): bring the option classes, or the data's, into "
-                "one order."
+                f"{names.index(name)}, and the data's number {place}): "
+                + (
+                    "bring the option classes, or the data's, into one order."
+                    if set(names) == set(classes)
+                    else "number the data's labels as the model does, with all its classes, or mend the option classes."
+                )
             )

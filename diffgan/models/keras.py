@@ -17,7 +17,7 @@ from diffgan.models.files import require_file
 from diffgan.models.keras_safety import vetted_copy
 from diffgan.models.names import choose
 from diffgan.models.options import Layout, ModelOptions
-from diffgan.models.preparing import check_whole_numbers
+from diffgan.models.preparing import WholeNumbers, check_whole_numbers
 from diffgan.models.protocol import Array
 from diffgan.system import available_cores
 
@@ -31,7 +31,7 @@ class KerasRuntime:
         self.files = [path]
         self._dtype, self.input_shape = _input(path.name, model, options.input_name)
         if self._dtype.kind != "f":
-            check_whole_numbers(path.name, str(self._dtype), options)
+            check_whole_numbers(path.name, str(self._dtype), options, WholeNumbers.of(self._dtype))
         fixed = self.input_shape[0] if self.input_shape else None
         self.batch = fixed if fixed is not None else options.batch
         self.layout: Layout = "NCHW" if _is_channels_first(model) else "NHWC"

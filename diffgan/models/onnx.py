@@ -13,7 +13,7 @@ from diffgan.models.files import require_file
 from diffgan.models.names import choose
 from diffgan.models.onnx_files import external_files
 from diffgan.models.options import Layout, ModelOptions
-from diffgan.models.preparing import check_whole_numbers
+from diffgan.models.preparing import WholeNumbers, check_whole_numbers
 from diffgan.models.protocol import Array
 from diffgan.system import available_cores
 
@@ -41,7 +41,7 @@ class OnnxRuntime:
         self._features = choose(name, "features", options.features_name, outputs) if options.features_name else None
         self._dtype = _input_type(name, inputs[self._input].type)
         if self._dtype is np.uint8:
-            check_whole_numbers(name, "uint8", options)
+            check_whole_numbers(name, "uint8", options, WholeNumbers(0, 255))
         shape = inputs[self._input].shape
         self.input_shape = tuple(size if isinstance(size, int) and size > 0 else None for size in shape)
         declared = self.input_shape[0] if self.input_shape else None

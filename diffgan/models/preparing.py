@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,8 +12,29 @@ from diffgan.errors import ModelError
 from diffgan.images import FloatImages, ImageSpec
 from diffgan.models.options import Layout, ModelOptions
 
-#: What a model sees has to have so many tones at least.
-FEWEST_TONES = 8
+#: What a model sees has to have so many tones at least, and such a part of the range has to be within its numbers.
+FEWEST_TONES, LEAST_SEEN = 8, 0.5
+
+
+@dataclass(frozen=True)
+class WholeNumbers:
+    """What the whole numbers of a model's input stand for.
+
+    Attributes:
+        low: the least of them.
+        high: the greatest.
+        step: from one to the next.
+    """
+
+    low: float
+    high: float
+    step: float = 1.0
+
+    @classmethod
+    def of(cls, dtype: np.dtype[Any], *, scale: float = 1.0, zero_point: int = 0) -> WholeNumbers:
+        """Those of a type; quantised ones stand for others."""
+        limits = np.iinfo(dtype)
+        return cls((limits.min - zero_point) * scale, (limits.max - zero_point) * scale, scale)
 
 
 def prepare(images: FloatImages, options: ModelOptions, layout: Layout) -> NDArray[np.float32]:
@@ -28,32 +52,39 @@ def prepare(images: FloatImages, options: ModelOptions, layout: Layout) -> NDArr
     return np.ascontiguousarray(prepared)
 
 
-def lost_in_rounding(kind: str, options: ModelOptions, *, step: float = 1.0) -> str | None:
-    """What to tell of a model that takes whole numbers, where these options leave hardly any tones; or None.
+def lost_in_rounding(kind: str, options: ModelOptions, numbers: WholeNumbers) -> str | None:
+    """What to tell of a model that takes whole numbers, where with these options it would see hardly anything; or None.
 
     Args:
         kind: of its numbers.
         options: its range, mean and std.
-        step: how far apart two of its numbers are, in the values that it was trained on.
+        numbers: what they stand for.
     """
-    low, high = options.range
-    tones = int(abs(high - low) / max(options.std or (1.0,)) / step) + 1
-    if tones >= FEWEST_TONES:
+    low, high = sorted(options.range)
+    shift, scale = max(options.mean or (0.0,)), max(options.std or (1.0,))
+    low, high = (low - shift) / scale, (high - shift) / scale
+    seen = min(high, numbers.high) - max(low, numbers.low)
+    tones = max(0, int(seen / numbers.step)) + 1
+    if tones >= FEWEST_TONES and seen >= LEAST_SEEN * (high - low):
         return None
-    normalised = "" if options.std is None else f" with std {list(options.std)}"
+    normalised = " after mean and std" if options.mean or options.std else ""
+    lost = f"of which rounding leaves {tones} tones" if tones < FEWEST_TONES else "most of which lies beyond"
+    wide = numbers.high - numbers.low > 256 * numbers.step
+    advised = (0.0, 255 * numbers.step) if wide else (numbers.low, numbers.high)
     return (
-        f"takes whole numbers ({kind}), but the option range is {list(options.range)}{normalised}, of which rounding "
-        f"leaves {tones} tones: say range=[0, 255]" + ("" if options.std is None else " without std")
+        f"takes whole numbers ({kind}) for {numbers.low:.4g} to {numbers.high:.4g}, but is given {low:.4g} to "
+        f"{high:.4g}{normalised}, {lost}: say range=[{advised[0]:.4g}, {advised[1]:.4g}]"
+        + (" without mean and std" if normalised else "")
     )
 
 
-def check_whole_numbers(name: str, kind: str, options: ModelOptions, *, step: float = 1.0) -> None:
-    """Refuses a range of which nothing is left for a model that takes whole numbers; see `lost_in_rounding`.
+def check_whole_numbers(name: str, kind: str, options: ModelOptions, numbers: WholeNumbers) -> None:
+    """Refuses options under which a model that takes whole numbers would see hardly anything; see `lost_in_rounding`.
 
     Raises:
-        ModelError: rounding would leave hardly any tones.
+        ModelError: it would.
     """
-    fault = lost_in_rounding(kind, options, step=step)
+    fault = lost_in_rounding(kind, options, numbers)
     if fault is not None:
         raise ModelError(f"{name} {fault}.")
 

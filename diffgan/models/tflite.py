@@ -20,7 +20,7 @@ from diffgan.errors import MissingExtraError, ModelError
 from diffgan.models.files import require_file
 from diffgan.models.names import choose
 from diffgan.models.options import Layout, ModelOptions
-from diffgan.models.preparing import check_whole_numbers
+from diffgan.models.preparing import WholeNumbers, check_whole_numbers
 from diffgan.models.protocol import Array
 from diffgan.system import available_cores
 
@@ -33,6 +33,12 @@ class Tensor:
     dtype: np.dtype[Any]
     scale: float
     zero_point: int
+
+    def numbers(self) -> WholeNumbers:
+        """What its whole numbers stand for."""
+        if not self.scale:
+            return WholeNumbers.of(self.dtype)
+        return WholeNumbers.of(self.dtype, scale=self.scale, zero_point=self.zero_point)
 
     def quantise(self, values: NDArray[np.float32]) -> Array:
         """From real values to the tensor's own type."""
@@ -70,7 +76,7 @@ class TfliteRuntime:
         self._interpreter = interpreter
         self._input = _tensor(path.name, inputs[input_name])
         if self._input.dtype.kind != "f":
-            check_whole_numbers(path.name, str(self._input.dtype), options, step=self._input.scale or 1.0)
+            check_whole_numbers(path.name, str(self._input.dtype), options, self._input.numbers())
         self._size = _set_batch(path.name, interpreter, inputs[input_name], options.batch)
         self._output = _tensor(path.name, outputs[output_name])
         self._features = _tensor(path.name, outputs[features_name]) if options.features_name else None

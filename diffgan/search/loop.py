@@ -27,6 +27,8 @@ from diffgan.search.strategies.protocol import Batch, State, Strategy
 QUIET_BATCHES = 16
 #: Seconds to the end of the search in which a model that does not answer is no failure: its deadline is over.
 _SLACK = 0.05
+#: The last moments of a search: so many batches, or such a share of its time.
+_LAST_BATCHES, _LAST_SHARE = 2, 0.05
 
 #: Which of some new triggers are far enough from all that were admitted before.
 Admit = Callable[[ByteImages], NDArray[np.bool_]]
@@ -227,8 +229,12 @@ class Search:
 
     def _is_late(self, error: ModelError) -> bool:
         """Whether time is over, or will be, before a model somewhere else answers that has answered before."""
-        left, wait = self.clock.left, error.wait if isinstance(error, RetryLaterError) else 0.0
-        return self._evaluator.remote and self.spent.evaluations > 0 and left is not None and left <= max(_SLACK, wait)
+        left, slack = self.clock.left, _SLACK
+        if isinstance(error, RetryLaterError):
+            # Only the last moments are given up for it; a search that could have gone on for long has failed.
+            usual = 0.0 if self._last is None else _LAST_BATCHES * self._last[0]
+            slack = max(slack, min(error.wait, max(usual, _LAST_SHARE * (self._budget.seconds or 0.0))))
+        return self._evaluator.remote and self.spent.evaluations > 0 and left is not None and left <= slack
 
     def _count_queries(self, before_a: int, before_b: int) -> None:
         after_a, after_b = self._evaluator.queries

@@ -30,11 +30,17 @@ Row = dict[str, Any]
 def tables(text: str) -> str:
     """The tables of a results.md, from its first pair on, and what is missing in them."""
     start = text.index("\n## ")
-    before = [line for line in text[:start].splitlines() if line.endswith("cells are done.") or " failed: " in line]
+    before = [line for line in text[:start].splitlines() if _is_missing(line)]
     pairs = "".join(f"{line}\n" for line in before) + text[start:]
     parts = re.split(r"^(?=### )", pairs, flags=re.MULTILINE)
     kept = [part for part in parts if not part.startswith(tuple(f"### {title}" for title in LEFT_OUT))]
     return re.sub(r"^#", "##", "".join(kept), flags=re.MULTILINE).strip()
+
+
+def _is_missing(line: str) -> bool:
+    """Whether it says that cells are not done, or failed."""
+    done = re.match(r"([\d,]+) of ([\d,]+) cells are done", line)
+    return " failed: " in line or (done is not None and done[1] != done[2])
 
 
 def ratios(rows: list[Row], strategy: str) -> list[str]:

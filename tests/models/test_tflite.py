@@ -157,12 +157,24 @@ def test_bytes_without_a_scale_stay_bytes(build: Build) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "options"), [(None, {}), ((1.0, -128), {}), ((1 / 256, 0), {"range": (0, 0.02)}), (None, {"std": (0.5,)})]
+    ("scale", "options", "message"),
+    [
+        (None, {}, r"for -128 to 127, but is given 0 to 1, .* leaves 2 tones: say range=\[-128, 127\]"),
+        (
+            None,
+            {"range": (0, 255)},
+            r"but is given 0 to 255, most of which lies beyond: say range=\[-128, 127\]",
+        ),
+        ((1.0, -128), {}, r"leaves 2 tones: say range=\[0, 255\]"),
+        ((1 / 256, -128), {"range": (0, 0.02)}, r"leaves 6 tones: say range=\[0, 0\.9961\]"),
+        ((1 / 256, -128), {"range": (0, 255)}, r"most of which lies beyond: say range=\[0, 0\.9961\]"),
+        (None, {"std": (0.5,)}, r"but is given 0 to 2 after mean and std, .*\] without mean and std"),
+    ],
 )
-def test_whole_numbers_that_would_be_black_and_white_are_refused(
-    build: Build, scale: tuple[float, int] | None, options: dict[str, Any]
+def test_whole_numbers_that_would_hardly_show_anything_are_refused(
+    build: Build, scale: tuple[float, int] | None, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ModelError, match=r"whole numbers \(int8\).*leaves \d tones: say range=\[0, 255\]"):
+    with pytest.raises(ModelError, match=message):
         _load(build(dtype="int8", scale=scale), **options)
 
 

@@ -253,8 +253,8 @@ class Busy(Remote):
         return super().run(inputs, features=features, timeout=timeout)
 
 
-@pytest.mark.parametrize(("seconds", "ends"), [(70.0, "seconds"), (500.0, None)])
-def test_a_remote_model_that_asks_to_wait_longer_than_the_search_ends_it_well(
+@pytest.mark.parametrize(("seconds", "ends"), [(70.0, "seconds"), (85.0, None), (500.0, None)])
+def test_a_remote_model_that_asks_to_wait_longer_than_the_last_moments_ends_it_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, ends: str | None
 ) -> None:
     clock = Clockwork(monkeypatch)

@@ -9,7 +9,7 @@ from typing import Any
 from diffgan.errors import ModelError
 from diffgan.models.http.tensors import IMAGE_DATATYPES, Message, Tensor, WireError, read_object
 from diffgan.models.options import ModelOptions
-from diffgan.models.preparing import lost_in_rounding
+from diffgan.models.preparing import WholeNumbers, lost_in_rounding
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _choose_input(known: Sequence[Tensor], options: ModelOptions, error: Callabl
             "name and datatype of its input",
             f"{chosen.name} {chosen.datatype}",
         )
-    fault = lost_in_rounding(chosen.datatype, options) if chosen.datatype == "UINT8" else None
+    fault = lost_in_rounding(chosen.datatype, options, WholeNumbers(0, 255)) if chosen.datatype == "UINT8" else None
     if fault is not None:
         raise error(fault)
     return chosen
