@@ -282,6 +282,18 @@ def test_a_budget_ends_in_a_long_training(digits: Dataset, tmp_path: Path) -> No
     assert load_generator(tmp_path / "o").classes == 10
 
 
+def test_scores_take_time_from_the_first_plan_on(digits: Dataset) -> None:
+    assert Objective(digits, TrainingSettings().augmentation, seed=0).full.seconds > 0
+    quick, slow = (Clock(Limits(monotonic(), 1000.0, None), scoring=seconds) for seconds in (1.0, 20.0))
+    planned = quick.planned_trial_seconds(), slow.planned_trial_seconds()
+    assert planned[0] is not None
+    assert planned[1] is not None
+    assert planned[0] - planned[1] == pytest.approx(1.5 * 19, abs=0.1)
+    quick.scoring = 20.0
+    first, second = quick.for_the_best(any_complete=True), slow.for_the_best(any_complete=True)
+    assert first == pytest.approx(second, abs=1.0)
+
+
 def test_the_clock_keeps_half_for_the_best_settings() -> None:
     clock = Clock(Limits(monotonic(), 1000.0, None), scoring=1.0)
     seconds = clock.planned_trial_seconds()

@@ -18,7 +18,7 @@ from diffgan.errors import DiffganError, GeneratorError, UsageError
 from diffgan.gan_training.cores import share_cores, threads_kept
 from diffgan.gan_training.search_space import LENGTH, SHORTEST, TUNED, configured, search_space, settings_at
 from diffgan.gan_training.settings import TrainingSettings
-from diffgan.gan_training.storage import open_database, shown
+from diffgan.gan_training.storage import JOURNAL, open_database, shown
 from diffgan.gan_training.study import (
     ABANDONED,
     DEFAULTS,
@@ -97,6 +97,30 @@ def test_going_on_keeps_the_trials(tmp_path: Path) -> None:
     again = start(tmp_path / "o", resume=True)
     assert not again.created
     assert [trial.value for trial in again.study.trials] == [3.0]
+
+
+@pytest.mark.parametrize("broken", ["optuna.create_study", "optuna.Study.enqueue_trial"])
+def test_a_beginning_that_was_broken_off_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(broken, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            start(tmp_path / "o")
+    study = start(tmp_path / "o", resume=True).study
+    assert len(study.trials) == 1
+    assert study.ask(fixed_distributions=search_space(BASE)).params == configured(BASE)
+
+
+def test_a_study_that_was_lost_is_not_begun_anew_over_its_trials(tmp_path: Path) -> None:
+    ask(start(tmp_path / "o").study)
+    (tmp_path / "o" / "trials" / "0000").mkdir(parents=True)
+    (tmp_path / "o" / JOURNAL).unlink()
+    with pytest.raises(GeneratorError, match="There is no study"):
+        start(tmp_path / "o", resume=True)
 
 
 def test_going_on_otherwise_is_refused_with_the_difference(tmp_path: Path) -> None:
