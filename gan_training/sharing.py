@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sys
 from collections.abc import Iterator
@@ -33,6 +34,19 @@ def locked(path: Path) -> Iterator[None]:
             _unlock(file)
 
 
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock of a file that is there.
+
+    Raises:
+        OSError: it cannot be opened, or its file system knows no locks.
+    """
+    with path.open("r+b") as file:
+        if not _try_lock(file):
+            return True
+        _unlock(file)
+        return False
+
+
 def copy_result(source: Path, target: Path) -> None:
     """Copies artifact and pictures; each file is replaced whole, and the card comes last.
 
@@ -56,6 +70,16 @@ if sys.platform == "win32":
         file.seek(0)
         msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
 
+    def _try_lock(file: IO[bytes]) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno == errno.EACCES:
+                return False
+            raise
+        return True
+
     def _unlock(file: IO[bytes]) -> None:
         file.seek(0)
         msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
@@ -65,6 +89,13 @@ else:
 
     def _lock(file: IO[bytes]) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     def _unlock(file: IO[bytes]) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)

@@ -17,6 +17,7 @@ import numpy as np
 from diffgan.datasets import Dataset
 from diffgan.drafts import replacing
 from diffgan.errors import GeneratorError, UsageError
+from diffgan.gan_training.presence import is_gone
 from diffgan.gan_training.search_space import configured
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.storage import JOURNAL, open_database, open_journal, shown, storage_faults
@@ -33,6 +34,7 @@ RANDOM_TRIALS = 5
 
 #: Keys of what a trial carries beside its values.
 PROCESS, REASON, DEFAULTS, FINAL, ABANDONED = "process", "reason", "defaults", "final", "abandoned"
+PRESENCE = "presence"
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,19 @@ def open_study(out: Path, plan: Plan, *, url: str | None, resume: bool) -> Opene
         return _started(open_database(url), plan, out, url=url, resume=resume, must_exist=resume)
 
 
-def fail_left_behind(study: Study) -> int:
-    """Marks the trials of killed processes of this machine as failed, and puts their values back in the queue."""
+def fail_left_behind(study: Study, out: Path) -> int:
+    """Marks the trials of processes that were killed as failed, and puts their values back in the queue.
+
+    Args:
+        study: of any number of processes.
+        out: this tuning's folder; of those that have another one, only this machine's are known to be dead.
+    """
     from optuna.trial import TrialState
 
     count = 0
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        if _is_dead(str(trial.user_attrs.get(PROCESS, ""))):
+        gone = is_gone(out, str(trial.user_attrs.get(PRESENCE, "")))
+        if gone or (gone is None and _is_dead(str(trial.user_attrs.get(PROCESS, "")))):
             count += abandon(study, trial, "its process was killed")
     return count
 

@@ -14,10 +14,11 @@ from diffgan.gan_training.data import hold_out
 from diffgan.gan_training.final_training import train_best
 from diffgan.gan_training.objective import Objective
 from diffgan.gan_training.plots import write_plots
+from diffgan.gan_training.presence import present
 from diffgan.gan_training.search_space import search_space
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.storage import storage_faults
-from diffgan.gan_training.study import PROCESS, Opened, fail_left_behind, this_process
+from diffgan.gan_training.study import PRESENCE, PROCESS, Opened, fail_left_behind, this_process
 from diffgan.gan_training.training import architecture_of
 from diffgan.gan_training.trial_run import run_trial
 from diffgan.gan_training.trials import Bench
@@ -80,6 +81,8 @@ class Tuning:
         self._dataset, self._base, self._out = dataset, base, out
         self._study = opened.study
         self._seed, self._limits, self._device, self._report = seed, limits, device, report
+        #: By which others know that this process runs.
+        self._token: str | None = None
 
     def run(self) -> Outcome:
         """Searches, trains the best settings for the rest of the time, and leaves the best generator, table and plots.
@@ -88,8 +91,9 @@ class Tuning:
             KeyboardInterrupt: the best so far, the table and the plots are there, and the study can go on.
             GeneratorError: all trials failed, the disk refuses, or the storage stopped answering.
         """
-        with storage_faults(), threads_kept():
-            left_behind = fail_left_behind(self._study)
+        with storage_faults(), threads_kept(), present(self._out) as token:
+            self._token = token
+            left_behind = fail_left_behind(self._study, self._out)
             if left_behind:
                 self._report.note(f"Trials of killed processes begin again: {left_behind}")
             settle(self._out)
@@ -116,6 +120,8 @@ class Tuning:
         while share.clock.may_start(begun=sum(row.kind != "final" for row in rows_of(self._study))):
             trial = self._study.ask(fixed_distributions=search_space(self._base))
             trial.set_user_attr(PROCESS, this_process())
+            if self._token is not None:
+                trial.set_user_attr(PRESENCE, self._token)
             run_trial(share, trial)
             share.clock.scoring = share.bench.objective.full.seconds
             self._check_hope()

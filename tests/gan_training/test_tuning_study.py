@@ -16,12 +16,14 @@ from optuna.trial import TrialState
 from diffgan.datasets import Dataset
 from diffgan.errors import DiffganError, GeneratorError, UsageError
 from diffgan.gan_training.cores import share_cores, threads_kept
+from diffgan.gan_training.presence import present
 from diffgan.gan_training.search_space import LENGTH, SHORTEST, TUNED, configured, search_space, settings_at
 from diffgan.gan_training.settings import TrainingSettings
 from diffgan.gan_training.storage import JOURNAL, open_database, shown
 from diffgan.gan_training.study import (
     ABANDONED,
     DEFAULTS,
+    PRESENCE,
     PROCESS,
     Opened,
     Plan,
@@ -171,7 +173,7 @@ def test_trials_of_killed_processes_begin_again(tmp_path: Path) -> None:
     for process in (dead_process(), "another-host:1"):
         study.ask(fixed_distributions=search_space(BASE)).set_user_attr(PROCESS, process)
     lost = study.trials[0]
-    assert fail_left_behind(study) == 1
+    assert fail_left_behind(study, tmp_path / "o") == 1
     assert [trial.state for trial in study.trials] == [TrialState.FAIL, TrialState.RUNNING, TrialState.WAITING]
     assert study.trials[0].user_attrs[ABANDONED]
     again = study.ask(fixed_distributions=search_space(BASE))
@@ -179,6 +181,24 @@ def test_trials_of_killed_processes_begin_again(tmp_path: Path) -> None:
     assert again.user_attrs[DEFAULTS]
     # It is neither listed nor counted twice.
     assert [row.number for row in rows_of(study)] == [1, 2]
+
+
+def test_where_the_folder_is_shared_a_lock_says_who_runs_whatever_its_number(tmp_path: Path) -> None:
+    """As in containers: the first one's number is nobody's here, and the second one's host is another."""
+    study = start(tmp_path / "o").study
+    with present(tmp_path / "o") as alive, present(tmp_path / "o") as killed:
+        assert alive is not None
+        assert killed is not None
+        for token, process in ((alive, dead_process()), (killed, "another-host:1")):
+            trial = study.ask(fixed_distributions=search_space(BASE))
+            trial.set_user_attr(PROCESS, process)
+            trial.set_user_attr(PRESENCE, token)
+        assert fail_left_behind(study, tmp_path / "o") == 0
+        (tmp_path / "o" / ".present" / killed).rename(tmp_path / "o" / ".present" / "kept")
+        (tmp_path / "o" / ".present" / killed).touch()  # as a kill leaves it
+        assert fail_left_behind(study, tmp_path / "o") == 1
+        assert [trial.state for trial in study.trials[:2]] == [TrialState.RUNNING, TrialState.FAIL]
+    assert not (tmp_path / "o" / ".present" / alive).exists()
 
 
 def test_processes_of_one_machine_share_its_cores(tmp_path: Path) -> None:
