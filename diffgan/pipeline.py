@@ -38,7 +38,7 @@ from diffgan.runs import RunFolder, check_place
 from diffgan.search.evaluation import Evaluator
 from diffgan.search.loop import Moment, Search
 from diffgan.search.strategies.protocol import Strategy, StrategySetup
-from diffgan.search.strategies.registry import build_strategy, check_settings
+from diffgan.search.strategies.registry import build_strategy, check_settings, needs_generator
 from diffgan.summaries import Summary, summarise
 from diffgan.wanted import DEFAULT_SECONDS, Wanted, budget_of
 from diffgan.watching import Silent, Watcher
@@ -183,6 +183,7 @@ def check_wanted(wanted: Wanted, dataset: Dataset) -> FilterWishes:
     )
     if wanted.filters:
         check_wishes(wishes, dataset)
+    needs_generator(wanted.strategy)  # there is one of that name
     check_settings(wanted.strategy, strategy_settings(wanted))
     check_distance(wanted.min_distance)
     return wishes

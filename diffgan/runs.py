@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -113,6 +114,13 @@ class RunFolder:
         if not isinstance(content, dict):
             raise UsageError(f"{path} is damaged: copy it back, or give another --out.")
         return content
+
+    def beginning(self) -> str:
+        """Tells the call and the process that began the run, wherever its folder is moved to; empty where nothing does."""
+        try:
+            return hashlib.sha256((self.path / _ENVIRONMENT).read_bytes()).hexdigest()
+        except OSError:
+            return ""
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replaces the summary.

@@ -113,6 +113,13 @@ def filter_run(run: Path, wishes: FilterWishes, watch: Watch = lambda *_: None) 
             chosen.write(asked | found, filters, anew=from_labels)
         _into_summary(folder, stages, archive.count(kept_only=True))
     told = [note for name, note in notes.items() if name not in asked | found]
+    if from_labels:
+        told += [
+            f"The threshold {former[name]:.4g} of {name}, set before, is forgotten: the labels give none, and its own "
+            "applies."
+            for name in former
+            if name not in asked | found
+        ]
     return Filtered(triggers, stages, [*built.notes, *told], texts)
 
 

@@ -119,9 +119,9 @@ class Tuning:
     def _search(self, share: Share) -> None:
         while share.clock.may_start(begun=sum(row.kind != "final" for row in rows_of(self._study))):
             trial = self._study.ask(fixed_distributions=search_space(self._base))
-            trial.set_user_attr(PROCESS, this_process())
             if self._token is not None:
                 trial.set_user_attr(PRESENCE, self._token)
+            trial.set_user_attr(PROCESS, this_process())
             run_trial(share, trial)
             share.clock.scoring = share.bench.objective.full.seconds
             self._check_hope()

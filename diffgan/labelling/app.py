@@ -76,8 +76,8 @@ def create_app(office: Office, cover: Cover, rules: Rules) -> ASGIApp:
 
 
 def _identity(office: Office, cover: Cover) -> str:
-    """Tells a run from others, wherever it is moved to: by its name, and what it found first."""
-    return hashlib.sha256(f"{cover.run}/{office.desk.catalogue.hex_id(0)}".encode(errors="replace")).hexdigest()[:16]
+    """Tells a run from others, wherever it is moved to: by its beginning, and what it found first."""
+    return hashlib.sha256(f"{cover.begun}/{office.desk.catalogue.hex_id(0)}".encode()).hexdigest()[:16]
 
 
 class _OfThisRun:
@@ -129,7 +129,8 @@ def _add_looking(app: FastAPI, office: Office, cover: Cover) -> None:
 
     @app.get("/api/run")
     async def run() -> Response:
-        facts = {**asdict(cover), "classes": office.facts.classes, "image": asdict(office.facts.image)}
+        about = {name: value for name, value in asdict(cover).items() if name != "begun"}
+        facts = {**about, "classes": office.facts.classes, "image": asdict(office.facts.image)}
         return _json({**facts, "identity": _identity(office, cover), "annotators": desk.annotators()})
 
     @app.get("/api/next")

@@ -20,6 +20,7 @@ class Cover:
 
     Attributes:
         run: its name.
+        begun: tells by which call and process it was begun; empty for an archive that stands alone.
         model_a: A's name.
         model_b: B's name.
         annotator: who labels, until the page is told otherwise.
@@ -28,6 +29,7 @@ class Cover:
     """
 
     run: str
+    begun: str
     model_a: str
     model_b: str
     annotator: str
@@ -44,6 +46,7 @@ def cover_of(folder: Path, *, annotator: str, everything: bool, shared: bool = F
     names = models if isinstance(models, dict) else {}
     return Cover(
         run=folder.resolve().name,
+        begun=RunFolder(folder).beginning(),
         model_a=_model_name(names.get("a")),
         model_b=_model_name(names.get("b")),
         annotator=annotator,

@@ -141,7 +141,7 @@ def test_a_second_output_is_features(build: Build) -> None:
     np.testing.assert_array_equal(answers, features)
 
 
-@pytest.mark.parametrize(("dtype", "zero_point"), [("uint8", 0), ("int8", -128), ("int8", 5)])
+@pytest.mark.parametrize(("dtype", "zero_point"), [("uint8", 0), ("int8", -128), ("int8", -5)])
 def test_quantised_values_are_rounded_and_clipped(build: Build, dtype: str, zero_point: int) -> None:
     scale = 1 / 256
     runtime = _load(build(dtype=dtype, scale=(scale, zero_point)))
