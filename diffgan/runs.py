@@ -116,7 +116,7 @@ class RunFolder:
         return content
 
     def beginning(self) -> str:
-        """Tells the call and the process that began the run, wherever its folder is moved to; empty where nothing does."""
+        """Tells the call and the process that began the run, wherever it is moved to; empty where nothing does."""
         try:
             return hashlib.sha256((self.path / _ENVIRONMENT).read_bytes()).hexdigest()
         except OSError:
