@@ -1,40 +1,99 @@
-"""The peers' algorithms as strategies: what they find by the oracle, and what they cost beside their bare loop.
+"""The peers' algorithms as strategies: what they find by the oracle, and what they cost beside their bare loops.
 
     python docs/benchmarks/peers.py A B --data DATA --strategy NAME --evaluations N --judge MODEL... [--seeds 5000]
         [--discriminator DIR] [--batch 1024] [--rounds 3] [--set KEY=NUMBER ...]
 
-The bare loop is A → B on the same number of images a batch, nothing else; both take turns, and the ratio is the median
-of the rounds. What is found is the first round's: all rounds have the same seed, so the same finds.
+Two bare loops, which take turns with the search, and the medians of the rounds' ratios to both: "models" is A → B on
+real images, nothing else; "whole" is what generator → A → B is to a strategy with a generator: mutants
+(→ discriminator) → A → B. Its mutants are of real images, by the operators that this search took, as often as it did,
+and the discriminator is asked of as many for each image shown; it has no seeds to choose, nothing to learn and no
+archive. What is found is the first round's: all rounds have the same seed, so the same finds.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from diffgan.datasets import Dataset, load_dataset
 from diffgan.features.judge import Judge
-from diffgan.images import to_floats
+from diffgan.images import ByteImages, to_floats
 from diffgan.models import load_classifier
 from diffgan.models.classifier import Classifier
 from diffgan.models.pairs import load_pair
 from diffgan.pipeline import Comparison, compare
+from diffgan.preparation import fitting_discriminator
+from diffgan.search.checkpoint import unpack
+from diffgan.search.mutations import DFLARE, DRFUZZ, Mutation, mutate
 from diffgan.search.strategies.protocol import DEFAULT_BATCH
 
+#: The operators of strategies that mutate real images.
+OPERATORS: dict[str, dict[str, Mutation]] = {"drfuzz": DRFUZZ, "drfuzz-free": DRFUZZ, "dflare": DFLARE}
 
-def bare(models: tuple[Classifier, Classifier], data: Dataset, *, batch: int, evaluations: int) -> float:
+
+@dataclass(frozen=True)
+class Source:
+    """Mutants as a search made them.
+
+    Attributes:
+        operators: those it has.
+        shares: how often it took each.
+        tried: of how many mutants the discriminator was asked for each image shown; 0: there is none.
+    """
+
+    operators: tuple[Mutation, ...]
+    shares: NDArray[np.float64]
+    tried: float
+
+    @classmethod
+    def of(cls, strategy: str, made: Comparison) -> Self:
+        """As in a run's last checkpoint."""
+        with made.archive() as archive:
+            spent, state, _ = unpack(archive.checkpoint())
+        picked = np.asarray(state["operators"][0], dtype=np.float64)
+        tried = state["gate/counts"][0] / spent.evaluations if "gate/counts" in state else 0.0
+        return cls(tuple(OPERATORS[strategy].values()), picked / picked.sum(), float(tried))
+
+    def batches(self, data: Dataset, batch: int, discriminator: Path | None) -> Callable[[], ByteImages]:
+        """Gives the next images."""
+        rng = np.random.default_rng(0)
+        realness = fitting_discriminator(discriminator, data) if self.tried and discriminator else None
+        count = max(batch, round(batch * self.tried))
+
+        def following() -> ByteImages:
+            rows = rng.integers(len(data.images), size=count)
+            chosen = rng.choice(len(self.operators), size=count, p=self.shares)
+            images = mutate(self.operators, chosen, data.images[rows], rng)
+            if realness is None:
+                return images
+            scores = realness.score(images, data.labels[rows])
+            return images[np.argpartition(-scores, batch - 1)[:batch]]
+
+        return following
+
+
+def real_images(data: Dataset, batch: int) -> Callable[[], ByteImages]:
+    """Gives a batch of the data, always the same one."""
+    images = data.images[np.random.default_rng(0).integers(len(data.images), size=batch)]
+    return lambda: images
+
+
+def bare(
+    models: tuple[Classifier, Classifier], following: Callable[[], ByteImages], *, batch: int, evaluations: int
+) -> float:
     """Images per second of the loop alone, after a batch that warms up."""
-    rng = np.random.default_rng(0)
-    images = data.images[rng.integers(len(data.images), size=batch)]
     done, start = -batch, perf_counter()
     while done < evaluations:
-        floats = to_floats(images)
+        floats = to_floats(following())
         for model in models:
             model.predict(floats)
         done += batch
@@ -73,6 +132,11 @@ def finds(judge: Judge, made: Comparison) -> str:
     )
 
 
+def told(loops: dict[str, float], speed: float) -> str:
+    """The loops of a round, and how fast a search is beside them."""
+    return ", ".join(f"{name} {loop:,.0f}/s ({speed / loop:.3f})" for name, loop in loops.items())
+
+
 def main() -> None:
     """Prints a line a round, and the median."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -97,18 +161,23 @@ def main() -> None:
     judge = Judge.calibrate(opened, data.images)
     models = load_pair(arguments.a, arguments.b, spec=data.spec)
     part = replace(data, images=data.images[: arguments.seeds], labels=data.labels[: arguments.seeds])
-    ratios = []
+    size = {"batch": arguments.batch, "evaluations": arguments.evaluations}
+    ratios: dict[str, list[float]] = {"models": [], "whole": []}
     for turn in range(arguments.rounds):
-        loop = bare(models, data, batch=arguments.batch, evaluations=arguments.evaluations)
+        loops = {"models": bare(models, real_images(data, arguments.batch), **size)}
         with tempfile.TemporaryDirectory() as folder:
             made = searched(arguments, part, Path(folder) / "run")
             speed = made.summary["evaluations_per_second"]
-            ratios.append(speed / loop)
+            if arguments.strategy in OPERATORS:
+                source = Source.of(arguments.strategy, made)
+                loops["whole"] = bare(models, source.batches(part, arguments.batch, arguments.discriminator), **size)
+            for name, loop in loops.items():
+                ratios[name].append(speed / loop)
             shares = {name: f"{share:.0%}" for name, share in made.summary["time_share"].items() if share >= 0.005}
-            print(f"bare {loop:,.0f}/s, search {speed:,.0f}/s, ratio {ratios[-1]:.3f}, {shares}", flush=True)
+            print(f"search {speed:,.0f}/s, {told(loops, speed)}, {shares}", flush=True)
             if not turn:
                 print(f"{arguments.strategy}, {made.summary['evaluations']:,} images: {finds(judge, made)}", flush=True)
-    print(f"ratio {median(ratios):.3f}")
+    print("; ".join(f"{name}: ratio {median(each):.3f}" for name, each in ratios.items() if each))
 
 
 if __name__ == "__main__":
