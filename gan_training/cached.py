@@ -19,10 +19,11 @@ from diffgan.errors import GeneratorError
 from diffgan.gan_training.alarms import HopelessError
 from diffgan.gan_training.checkpoint import read_checkpoint
 from diffgan.gan_training.settings import TrainingSettings
-from diffgan.gan_training.sharing import copy_result, locked
+from diffgan.gan_training.sharing import copy_result
 from diffgan.gan_training.training import Progress, Training
 from diffgan.generators.artifact import read_discriminator, read_generator
 from diffgan.generators.card import CARD_VERSION
+from diffgan.locks import locked
 
 #: Counted up when the same settings come to give other weights.
 _TRAINING_VERSION = 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from diffgan.gan_training.sharing import is_locked, locked
+from diffgan.locks import is_locked, locked
 
 _FOLDER = ".present"
 

@@ -13,9 +13,10 @@ from diffgan.drafts import replacing
 from diffgan.errors import GeneratorError
 from diffgan.gan_training.checkpoint import FILE as CHECKPOINT
 from diffgan.gan_training.objective import Measured
-from diffgan.gan_training.sharing import ARTIFACT, CARD, copy_result, locked
+from diffgan.gan_training.sharing import ARTIFACT, CARD, copy_result
 from diffgan.gan_training.study import ABANDONED, DEFAULTS, FINAL, REASON
 from diffgan.generators.card import Card
+from diffgan.locks import locked
 
 if TYPE_CHECKING:
     from optuna import Study

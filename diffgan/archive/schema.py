@@ -80,5 +80,5 @@ def check_version(connection: sqlite3.Connection, path: Path) -> None:
     if version > SCHEMA_VERSION:
         raise ArchiveError(
             f"The archive {path} has schema version {version}, but diffgan {__version__} reads up to version "
-            f"{SCHEMA_VERSION}: upgrade diffgan (pip install --upgrade diffgan)."
+            f"{SCHEMA_VERSION}: upgrade diffgan."
         )

@@ -23,7 +23,10 @@ CURVE_POINTS = 200
 def figures_of(made: Comparison, opened: Opened, *, seed: int) -> Row:
     """What a run came to, by the study's judge and at its marks."""
     study, summary = opened.study, made.summary
-    seconds, queries = float(summary["seconds"]), int(summary["queries"]["a"] + summary["queries"]["b"])
+    queries = int(summary["queries"]["a"] + summary["queries"]["b"])
+    # A search that its time ended finds nothing more in it, even where a remote model's last answers came too late.
+    whole = study.budget.seconds if summary["ended_by"] == "seconds" else None
+    seconds = max(float(summary["seconds"]), whole or 0.0)
     marks = study.marks
     with made.archive() as archive:
         found_at = archive.column("seconds")
@@ -35,7 +38,7 @@ def figures_of(made: Comparison, opened: Opened, *, seed: int) -> Row:
             "queries": queries,
             "queries_a": summary["queries"]["a"],
             "queries_b": summary["queries"]["b"],
-            "seconds": seconds,
+            "seconds": float(summary["seconds"]),
             "images_per_second": summary["evaluations_per_second"],
             "preparation_seconds": summary["preparation_seconds"],
             "time_share": summary["time_share"],

@@ -129,7 +129,9 @@ def _judge(plan: JudgePlan, data: Dataset) -> Judge:
 
 def _model_facts(model: Classifier) -> Facts:
     options = model.options.model_dump(mode="json", exclude_defaults=True, exclude={"threads", "token_env"})
-    return {"name": model.name, "fingerprint": model.fingerprint, "options": options}
+    # Two files of one name are called by their paths: where they lie is nothing that was measured.
+    name = model.name if model.remote else Path(model.name).name
+    return {"name": name, "fingerprint": model.fingerprint, "options": options}
 
 
 def _generator_facts(path: str, data: Dataset) -> Facts:

@@ -90,9 +90,10 @@ class Rows:
         self._rows[row["cell"]] = row
 
     def _whole_lines(self) -> list[bytes]:
-        """Without the last line where a kill cut it short."""
+        """Without the last line where a kill cut it short; an editor may have left out its end only."""
         try:
-            return self.path.read_bytes().split(b"\n")[:-1]
+            *lines, last = self.path.read_bytes().split(b"\n")
+            return [*lines, last] if _is_whole(last) else lines
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -104,7 +105,9 @@ class Rows:
         with self.path.open("r+b") as file:
             content = file.read()
             whole = content.rfind(b"\n") + 1
-            if whole < len(content):
+            if _is_whole(content[whole:]):
+                file.write(b"\n")
+            elif whole < len(content):
                 file.truncate(whole)
 
     def _parsed(self, line: bytes, number: int) -> Row:
@@ -117,3 +120,10 @@ class Rows:
         raise UsageError(
             f"{self.path}, line {number}, is damaged: remove that line (its cell is run again), or give another --out."
         )
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False

@@ -92,13 +92,13 @@ def bench(study: Study, out: Path, teller: Teller) -> Benched:
         teller: told how it goes.
 
     Raises:
-        DiffganError: something does not fit, or another bench runs in the folder.
+        DiffganError: something does not fit, or another bench runs in the folder, or a timed one beside a timed one.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{out} cannot be written to ({error.strerror}): give another --out.") from error
-    with locked(out):
+    with locked(out, timed=study.budget.seconds is not None):
         rows = Rows(out)
         opened = open_study(study, teller.note)
         cells = cells_of(study)

@@ -12,7 +12,7 @@ from diffgan.bench.comparing import Against, compared
 from diffgan.bench.rows import Row
 from diffgan.bench.running import Benched
 from diffgan.bench.study import Study
-from diffgan.stats import Interval, bootstrap_interval
+from diffgan.stats import Interval, bootstrap_interval, coefficient_of_variation
 
 #: Figures of a row of which the median over seeds is told.
 FIGURES = (
@@ -145,7 +145,7 @@ def _standing(strategy: str, rows: Sequence[Row], study: Study, headline: str) -
         at_queries=_medians_at([row[f"{headline}_at_queries"] for row in rows]),
         unique_at_seconds=_ranges_at([row["unique_at_seconds"] for row in rows]),
         improvement=improvement_of(float(np.median(unique)), initial),
-        variation=float(unique.std(ddof=1) / unique.mean()) if len(unique) > 1 and unique.any() else None,
+        variation=coefficient_of_variation(unique) if len(unique) > 1 and unique.any() else None,
         right_per_1000=_right_per_1000(rows),
         diversity={name: _median([row["diversity"].get(name) for row in rows]) for name in metrics},
     )

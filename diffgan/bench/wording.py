@@ -111,9 +111,12 @@ def mark_name(mark: float, by: str) -> str:
     Example:
         >>> mark_name(90, "seconds"), mark_name(0.5, "seconds"), mark_name(200_000, "queries")
         ('1:30 min', '0.5 s', '200,000 queries')
+        >>> mark_name(3600, "seconds"), mark_name(3630, "seconds")
+        ('1:00 h', '3630 s')
     """
     if by == "seconds":
-        return show_duration(mark) if mark == int(mark) else f"{mark:g} s"
+        said = mark == int(mark) and (mark < 3600 or not mark % 60)
+        return show_duration(mark) if said else f"{mark:g} s"
     return f"{mark:,.0f} queries"
 
 

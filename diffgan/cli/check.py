@@ -71,7 +71,7 @@ def check(
 ) -> None:
     """Check a new model against the old one: replay what is known, then search for what is new.
 
-    Exit code 0: it passes. 1: it fails. 2: a mistake in the call. 130: stopped, all is kept.
+    Exit code 0: it passes. 1: it fails. 2: no verdict, for a mistake or a fault outside. 130: stopped, all is kept.
     """
     from diffgan.check.asserting import limits_of
     from diffgan.check.gate import GateWishes

@@ -18,7 +18,7 @@ def demo(
     data: Annotated[str, typer.Option("--data", metavar="NAME", help="What to show it on: digits.")] = "digits",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of classifiers, generator and search.")] = 0,
 ) -> None:
-    """Train two classifiers and a generator on digits, and find where the two disagree: some three minutes."""
+    """Train two classifiers and a generator on digits, and find where the two disagree: some two minutes."""
     from diffgan import pipeline
     from diffgan.cli.compare import show
     from diffgan.cli.live import Terminal

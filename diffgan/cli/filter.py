@@ -20,8 +20,11 @@ def filter_(
         typer.Option("--calibrate", help="Find thresholds from the run's labels; say how many are valid."),
     ] = False,
     target: Annotated[
-        str, typer.Option("--target", metavar="RULE", help="What --calibrate aims at: precision:P, youden or paper.")
-    ] = "youden",
+        str | None,
+        typer.Option(
+            "--target", metavar="RULE", help="What --calibrate aims at: precision:P, paper, or youden, the default."
+        ),
+    ] = None,
     discriminator: Annotated[
         Path | None, typer.Option("--discriminator", metavar="DIR", help="The folder of a GAN of the same data.")
     ] = None,
@@ -46,6 +49,8 @@ def filter_(
     from diffgan.filters.running import FilterWishes, filter_run
     from diffgan.models.options import parse_assignments
 
+    if target is not None and not calibrate:
+        raise UsageError(f"--target {target} is what --calibrate aims at: give --calibrate, too, or leave it out.")
     thresholds = parse_assignments(threshold or [], "--threshold", example="ssim=0.4")
     for name, value in thresholds.items():
         if not isinstance(value, (int, float)):
@@ -56,7 +61,7 @@ def filter_(
         references=references,
         data=data,
         thresholds={name: float(value) for name, value in thresholds.items()},
-        target=target if calibrate else None,
+        target=("youden" if target is None else target) if calibrate else None,
     )
     with stray_output_aside(), Terminal().filtering() as report:
         done = filter_run(run, wishes, watch=report)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from diffgan.images import ByteImages, FloatImages, to_floats
+from diffgan.images import ByteImages, FloatImages, image_ids, to_floats
 from diffgan.models.classifier import Classifier
 from diffgan.search.divergence import Divergence
 
@@ -17,7 +17,7 @@ from diffgan.search.divergence import Divergence
 #: disagreement is confirmed alone before it counts; where they still are as near as rounding, it does not count.
 NEAR, TIED = 1e-4, 1e-6
 
-_PREFIX, _NEW = "begun/", "is_new"
+_PREFIX, _NEW, _IDS = "begun/", "is_new", "ids"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,31 +56,41 @@ class Begun:
     Attributes:
         said: by both models.
         is_new: which of them are triggers that the archive did not have.
+        ids: of the images that were answered.
     """
 
     said: Evaluated
     is_new: NDArray[np.bool_]
+    ids: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.said)
 
-    def with_more(self, said: Evaluated, is_new: NDArray[np.bool_]) -> Begun:
+    def with_more(self, more: Begun) -> Begun:
         """These and the following ones."""
-        return Begun(joined(self.said, said), np.concatenate([self.is_new, is_new]))
+        return Begun(
+            joined(self.said, more.said),
+            np.concatenate([self.is_new, more.is_new]),
+            np.concatenate([self.ids, more.ids]),
+        )
+
+    def begins(self, images: ByteImages) -> bool:
+        """Whether these are the answers to the first of those images."""
+        return np.array_equal(self.ids, image_ids(images[: len(self)]))
 
     def to_state(self) -> dict[str, NDArray[Any]]:
         """As arrays for a checkpoint."""
         columns = {_PREFIX + field.name: getattr(self.said, field.name) for field in fields(Evaluated)}
-        return {**columns, _PREFIX + _NEW: self.is_new}
+        return {**columns, _PREFIX + _NEW: self.is_new, _PREFIX + _IDS: self.ids}
 
     @classmethod
     def taken_from(cls, arrays: dict[str, NDArray[Any]]) -> Self | None:
         """What `to_state` gave, taken out of the arrays of a checkpoint; None where it is not among them."""
         ours = {name.removeprefix(_PREFIX): arrays.pop(name) for name in list(arrays) if name.startswith(_PREFIX)}
-        if not ours:
+        if _IDS not in ours:  # a former version's: it is asked again
             return None
-        is_new = ours.pop(_NEW)
-        return cls(Evaluated(**ours), is_new)
+        is_new, ids = ours.pop(_NEW), ours.pop(_IDS)
+        return cls(Evaluated(**ours), is_new, ids)
 
 
 class Evaluator:

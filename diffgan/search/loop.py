@@ -167,6 +167,9 @@ class Search:
         before = self._before
         with self.stopwatch.measure("selection"):
             batch = self._strategy.ask()
+        if self._begun is not None and not self._begun.begins(batch.images):
+            # Under another kind of budget a strategy may go on otherwise than it had begun.
+            self._begun = None
         done = 0 if self._begun is None else len(self._begun)
         room = self._budget.room(self.spent, len(batch) - done)
         stop = done + (room if before is None else min(room, self._fits()))
@@ -177,7 +180,7 @@ class Search:
         if stop < len(batch):
             assert before is not None
             is_new, ids = self._news(part, said)
-            self._begun = Begun(said, is_new) if self._begun is None else self._begun.with_more(said, is_new)
+            self._begun = self._whole(part, said, is_new)
             self._keep(self._found(part, said, is_new), ids, lambda: before)
             return
         self._tell(part, said)
@@ -250,13 +253,19 @@ class Search:
         """Tells the strategy of the whole batch, and archives what of it is not archived yet."""
         is_new, ids = self._news(part, said)
         new = self._found(part, said, is_new)
-        whole = Begun(said, is_new) if self._begun is None else self._begun.with_more(said, is_new)
-        self._begun = None
-        divergences = Divergences(whole.said.divergence, whole.said.triggers)
+        if self._begun is not None:
+            whole = self._whole(part, said, is_new)
+            self._begun, said, is_new = None, whole.said, whole.is_new
         with self.stopwatch.measure("selection"):
-            self._strategy.tell(whole.said.outputs_a, whole.said.outputs_b, divergences, whole.is_new)
+            divergences = Divergences(said.divergence, said.triggers)
+            self._strategy.tell(said.outputs_a, said.outputs_b, divergences, is_new)
         self._generation += 1
         self._keep(new, ids, self._strategy.state)
+
+    def _whole(self, part: Batch, said: Evaluated, is_new: NDArray[np.bool_]) -> Begun:
+        """All answers to the batch so far."""
+        begun = Begun(said, is_new, image_ids(part.images))
+        return begun if self._begun is None else self._begun.with_more(begun)
 
     def _news(self, part: Batch, said: Evaluated) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Which triggers the archive lacks, and will be given: of equal images, the first. And their ids."""

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffgan.datasets import Dataset, load_dataset
+from diffgan.errors import UsageError
 from diffgan.features.judge import Judge
 from diffgan.images import ByteImages, to_floats
 from diffgan.models import load_classifier
@@ -61,6 +62,8 @@ class Source:
             spent, state, _ = unpack(archive.checkpoint())
         picked = np.asarray(state["operators"][0], dtype=np.float64)
         tried = state["gate/counts"][0] / spent.evaluations if "gate/counts" in state else 0.0
+        if not picked.any():
+            raise UsageError(f"{strategy} made no mutant in so few images: raise --evaluations.")
         return cls(tuple(OPERATORS[strategy].values()), picked / picked.sum(), float(tried))
 
     def batches(self, data: Dataset, batch: int, discriminator: Path | None) -> Callable[[], ByteImages]:

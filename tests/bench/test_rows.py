@@ -44,6 +44,16 @@ def test_a_line_that_a_kill_cut_short_is_no_row_and_spoils_no_later_one(tmp_path
     assert Rows(tmp_path).keys() == ["p/g/random/0", "p/g/random/2"]
 
 
+def test_a_whole_last_line_that_an_editor_left_without_its_end_is_kept(tmp_path: Path) -> None:
+    Rows(tmp_path).append(row())
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    rows = Rows(tmp_path)
+    assert rows.keys() == ["p/g/random/0"]
+    rows.append(row(cell="p/g/random/2"))
+    assert Rows(tmp_path).keys() == ["p/g/random/0", "p/g/random/2"]
+
+
 @pytest.mark.parametrize("line", [b"{}\n", b"[1]\n", b"\xff\n", b"{\n"])
 def test_a_damaged_line_is_told_with_its_number(tmp_path: Path, line: bytes) -> None:
     Rows(tmp_path).append(row())

@@ -65,6 +65,7 @@ def test_times_are_written_as_people_write_them() -> None:
         ({"judge": {"models": []}}, "judge.models is empty"),
         ({"pairs": {"p": ["one.onnx"]}}, "pairs.p"),
         ({"pairs": {"../p": ["a", "b"]}}, "pairs.../p"),
+        ({"pairs": {"p__q": ["a", "b"]}}, "pairs.p__q"),
         ({"data": None}, "data"),
     ],
 )

@@ -154,6 +154,7 @@ def test_an_empty_archive_is_no_failure(
         (("--threshold", "ssim=high"), "expected a number"),
         (("--threshold", "ssim=3"), "expected -1 to 1"),
         (("--target", "best", "--calibrate"), "expected precision:SHARE"),
+        (("--target", "youden"), "--calibrate"),
         (("--discriminator", "nowhere"), "nowhere"),
     ],
 )

@@ -16,9 +16,9 @@ from diffgan.errors import GeneratorError
 from diffgan.gan_training.alarms import HopelessError
 from diffgan.gan_training.cached import cache_key, cached_generator, find_cached, remember, take_cached
 from diffgan.gan_training.settings import TrainingSettings
-from diffgan.gan_training.sharing import locked
 from diffgan.gan_training.training import Progress, Training
 from diffgan.generators.generator import load_generator
+from diffgan.locks import locked
 
 SMALL = TrainingSettings(steps=12, width=4, discriminator_width=4, batch=16, latent=8)
 

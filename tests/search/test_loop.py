@@ -75,6 +75,27 @@ def content(archive: Archive) -> dict[str, bytes]:
     return {name: archive.column(name).tobytes() for name in names}
 
 
+def test_answers_to_images_that_a_strategy_does_not_show_again_are_left_out(tmp_path: Path) -> None:
+    with create(tmp_path / "a.db") as archive:
+        search(archive, Budget(evaluations=75)).run()
+        resumed = search(archive, Budget(evaluations=175))
+        assert resumed.restore()
+        strategy = resumed._strategy
+        strategy._rng.random()  # type: ignore[attr-defined] # as by another kind of budget, it goes on otherwise
+        asked, told, tell = [], [], strategy.tell
+
+        def heard(outputs_a: Any, outputs_b: Any, divergences: Any, is_new: Any) -> None:
+            asked.append(strategy.ask().images)
+            told.append(outputs_a)
+            tell(outputs_a, outputs_b, divergences, is_new)
+
+        strategy.tell = heard  # type: ignore[method-assign]
+        resumed.run()
+        assert [len(images) for images in asked] == [50, 50]
+        for images, outputs in zip(asked, told, strict=True):
+            assert np.array_equal(pair()[0].predict(to_floats(images)), outputs)
+
+
 @pytest.mark.parametrize("limit", [1, 49, 50, 333])
 def test_evaluations_and_queries_are_met_exactly(tmp_path: Path, limit: int) -> None:
     with create(tmp_path / "a.db") as archive:

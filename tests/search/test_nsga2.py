@@ -95,11 +95,14 @@ def test_the_paper_is_what_the_configuration_says() -> None:
     settings = Nsga2Settings.model_validate(dict(paper_settings()))
     assert (settings.population, settings.children, settings.crossover, settings.mutation) == (100, 100, 0.9, 0.1)
     assert (settings.fresh, settings.cell_share, settings.retire, settings.drop_known) == (0, 1, 0, False)
-    assert settings.finds == 0
+    assert (settings.finds, settings.explore, settings.recognised, settings.screen) == (0, 0, False, 1)
     assert settings.diversity.mode == "faithful"
     strategy = build_strategy("diffgan-paper", small_setup())
     assert strategy.name == "diffgan-paper"
     assert len(SmallSearch(strategy).round()) == 32
+    larger = SmallSearch(build_strategy("diffgan-paper", small_setup(batch_size=512)))
+    assert [len(larger.round()) for _ in range(3)] == [100, 100, 100]
+    assert larger.strategy.facts()["made"] == 300
 
 
 def test_a_normal_prior_is_searched_through_its_quantiles_unless_told_otherwise() -> None:
