@@ -19,7 +19,8 @@ from diffgan.durations import parse_duration
 from diffgan.search.strategies.protocol import DEFAULT_BATCH
 from diffgan.search.strategies.registry import needs_discriminator, needs_generator, strategy_names
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9.+-]|_(?!_))*$", max_length=60)]
+#: Without two underlines in a row, which stand between names in the name of a run's folder.
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:_?[A-Za-z0-9.+-]+)*_?$", max_length=60)]
 Seed = Annotated[int, Field(ge=0, strict=True)]
 Count = Annotated[int, Field(gt=0, strict=True)]
 
