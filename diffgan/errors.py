@@ -49,5 +49,6 @@ class MissingExtraError(DiffganError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs the package {package}, which is not installed: pip install 'diffgan[{extra}]'."
+            f"{purpose} needs the package {package}, which is not installed: pip install 'diffgan[{extra}]', or, in a "
+            f"clone of diffgan, pip install '.[{extra}]'."
         )

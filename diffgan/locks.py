@@ -7,10 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
 from typing import IO
 
 #: The locked byte lies far behind whatever the file says, which others have to be able to read on every system.
 _BYTE = 1 << 20
+#: Seconds between two looks at a lock, on a system that waits for ten of them at most.
+_PAUSE = 0.2
 
 
 @contextmanager
@@ -45,8 +48,8 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: IO[bytes]) -> None:
-        file.seek(_BYTE)
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+        while not try_lock(file):
+            sleep(_PAUSE)
 
     def try_lock(file: IO[bytes]) -> bool:
         """Takes the lock of an open file; False where another process holds it. OSError where there are no locks."""

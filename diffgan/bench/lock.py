@@ -18,14 +18,13 @@ FILE = "bench.lock"
 
 
 @contextmanager
-def locked(folder: Path, *, timed: bool) -> Iterator[None]:
-    """Holds the folder's lock, and for timed runs the machine's; where the holder is killed, the system frees them.
+def locked(folder: Path) -> Iterator[None]:
+    """Holds the folder's lock; where the holder is killed, the system frees it.
 
     Raises:
-        UsageError: another process holds one of them, or the folder's file system knows no locks.
+        UsageError: another process holds it, or the folder's file system knows no locks.
     """
-    with ExitStack() as held:
-        file = held.enter_context((folder / FILE).open("a+b"))
+    with (folder / FILE).open("a+b", buffering=0) as file, ExitStack() as held:
         try:
             held.enter_context(_held(file, f"in {folder}", "wait for its end."))
         except OSError as error:
@@ -33,22 +32,24 @@ def locked(folder: Path, *, timed: bool) -> Iterator[None]:
                 f"{folder} cannot be locked ({error.strerror}), so that two benches could write there: give an --out "
                 "on another disk."
             ) from error
-        if timed and (shared := _opened_for_machine()) is not None:
-            held.enter_context(shared)
-            advice = "wait for its end; timed runs side by side would spoil each other's figures."
-            with suppress(OSError):  # no locks in the cache folder: a bench does not fail for want of a cache
-                held.enter_context(_held(shared, "on this machine against the clock", advice))
         yield
 
 
-def _opened_for_machine() -> IO[bytes] | None:
-    """A file of this machine in the user's cache, which several machines may share; None where there is none."""
+@contextmanager
+def alone_against_the_clock() -> Iterator[None]:
+    """Holds this machine's lock, in the user's cache; without it where there can be none: that is no reason to fail.
+
+    Raises:
+        UsageError: another process holds it.
+    """
     machine = re.sub(r"[^A-Za-z0-9.-]", "_", platform.node())
-    try:
-        cache_folder().mkdir(parents=True, exist_ok=True)
-        return (cache_folder() / f"bench-{machine}.lock").open("a+b")
-    except OSError:
-        return None
+    with ExitStack() as held:
+        with suppress(OSError):
+            cache_folder().mkdir(parents=True, exist_ok=True)
+            file = held.enter_context((cache_folder() / f"bench-{machine}.lock").open("a+b", buffering=0))
+            advice = "wait for its end; timed runs side by side would spoil each other's figures."
+            held.enter_context(_held(file, "on this machine against the clock", advice))
+        yield
 
 
 @contextmanager
@@ -58,10 +59,11 @@ def _held(file: IO[bytes], where: str, advice: str) -> Iterator[None]:
         holder = file.read(20).decode("ascii", "replace").strip() or "unknown"
         raise UsageError(f"Another bench (process {holder}) runs {where}: {advice}")
     try:
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n".encode())
-        file.flush()
+        with suppress(OSError):  # a full disk: the number only helps whoever is refused
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n".encode())
         yield
     finally:
-        file.truncate(0)
+        with suppress(OSError):
+            file.truncate(0)
         unlock(file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,7 @@ def figures_of(made: Comparison, opened: Opened, *, seed: int) -> Row:
     """What a run came to, by the study's judge and at its marks."""
     study, summary = opened.study, made.summary
     queries = int(summary["queries"]["a"] + summary["queries"]["b"])
-    # A search that its time ended finds nothing more in it, even where a remote model's last answers came too late.
-    whole = study.budget.seconds if summary["ended_by"] == "seconds" else None
-    seconds = max(float(summary["seconds"]), whole or 0.0)
+    seconds = known_until(summary, study.budget.seconds)
     marks = study.marks
     with made.archive() as archive:
         found_at = archive.column("seconds")
@@ -75,6 +73,20 @@ def judged_figures(judged: Judged, opened: Opened, *, seconds: float, queries: i
         "dv_at_queries": counts_at(judged.queries[counted], marks.queries, end=queries),
         "dv_curve": curve_of(judged.seconds[counted], judged.queries[counted]),
     }
+
+
+def known_until(summary: Mapping[str, Any], limit: float | None) -> float:
+    """Up to when it is known what a search found: one that its time ended finds nothing more in it, even where a remote
+    model's last answers would have come too late.
+
+    Example:
+        >>> known_until({"seconds": 28.5, "ended_by": "seconds"}, 30)
+        30.0
+        >>> known_until({"seconds": 28.5, "ended_by": "evaluations"}, 30)
+        28.5
+    """
+    over = limit if limit is not None and summary["ended_by"] == "seconds" else 0.0
+    return float(max(summary["seconds"], over))
 
 
 def counts_at(found: NDArray[Any], marks: Sequence[float], *, end: float) -> list[int | None]:

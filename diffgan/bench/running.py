@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from diffgan.bench.cells import Cell, cells_of, fingerprint_of
-from diffgan.bench.lock import locked
+from diffgan.bench.lock import alone_against_the_clock, locked
 from diffgan.bench.measuring import figures_of
 from diffgan.bench.opening import Opened, open_study
 from diffgan.bench.rows import DONE, FAILED, Row, Rows
@@ -92,13 +92,13 @@ def bench(study: Study, out: Path, teller: Teller) -> Benched:
         teller: told how it goes.
 
     Raises:
-        DiffganError: something does not fit, or another bench runs in the folder, or a timed one beside a timed one.
+        DiffganError: something does not fit, or another bench runs in the folder, or a timed one beside this timed one.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{out} cannot be written to ({error.strerror}): give another --out.") from error
-    with locked(out, timed=study.budget.seconds is not None):
+    with locked(out):
         rows = Rows(out)
         opened = open_study(study, teller.note)
         cells = cells_of(study)
@@ -108,7 +108,9 @@ def bench(study: Study, out: Path, teller: Teller) -> Benched:
             teller.note(f"The runs of {len(missing)} cells that were done before are not there ({missing[0]}, …).")
         interrupted = False
         try:
-            _run_all(cells, opened, rows, out, teller)
+            if not all(rows.is_done(cell.key) for cell in cells):
+                with nullcontext() if study.budget.seconds is None else alone_against_the_clock():
+                    _run_all(cells, opened, rows, out, teller)
         except KeyboardInterrupt:
             interrupted = True
         keys = {cell.key for cell in cells}

@@ -1,7 +1,7 @@
 """Selectors that learned from the triggers of different strategies, on triggers of all of them (the paper's table 12).
 
     python docs/benchmarks/table12.py RUNS --pair m1-m2 --data DATA --judge ORACLE.onnx... --work DIR
-        [--strategies conditional100__nsga2 -__drfuzz-free] [--triggers 700] [--draws 3]
+        [--strategy=conditional100__nsga2 --strategy=-__drfuzz-free] [--triggers 700] [--draws 3]
 
 RUNS are kept runs of `diffgan bench rq4-small`, three seeds of each strategy. All triggers are labelled by the judge. A
 selector learns from so many valid triggers of the first two runs of one strategy, and is tested on triggers of the
@@ -27,6 +27,7 @@ from diffgan.selection.selector import Chooser
 from diffgan.selection.training import Wanted, train_selector
 
 DRAWN, DRAWINGS = 100, 20
+STRATEGIES = ("conditional100__nsga2", "-__drfuzz-free")
 
 Rights = NDArray[np.bool_]
 
@@ -74,13 +75,16 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--judge", nargs="+", required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--strategies", nargs="+", default=["conditional100__nsga2", "-__drfuzz-free"])
+    parser.add_argument("--strategy", action="append", help="with its generator; by default the two above")
     parser.add_argument("--triggers", type=int, default=700)
     parser.add_argument("--draws", type=int, default=3)
     asked = parser.parse_args()
     asked.work.mkdir(parents=True, exist_ok=True)
     data = load_dataset(asked.data)
-    runs = {name: [asked.runs / f"{asked.pair}__{name}__{seed}" for seed in range(3)] for name in asked.strategies}
+    runs = {
+        name: [asked.runs / f"{asked.pair}__{name}__{seed}" for seed in range(3)]
+        for name in asked.strategy or STRATEGIES
+    }
     for three in runs.values():
         for run in three:
             label(run, asked.judge, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import yaml
 
 from diffgan.archive import Archive
 from diffgan.bench.cells import Cell
+from diffgan.bench.lock import alone_against_the_clock
 from diffgan.bench.metrics import METRICS, Metric
 from diffgan.bench.rows import Row
 from diffgan.bench.running import Benched, bench
@@ -108,6 +110,29 @@ def test_done_cells_are_not_run_again(project: Path, monkeypatch: pytest.MonkeyP
     again = go(project, Listening())
     assert again.rows == before.rows
     assert len(lines(project)) == 4
+
+
+def test_one_with_a_clock_is_refused_beside_another_unless_nothing_is_left_to_run(project: Path) -> None:
+    short = {"strategies": ["random"], "seeds": 1, "budget": {"seconds": 0.2}}
+    with alone_against_the_clock():
+        with pytest.raises(UsageError, match="runs on this machine"):
+            go(project, **short)
+        assert not (project / "out" / "cells.jsonl").exists()
+    before = go(project, **short)
+    with alone_against_the_clock():
+        assert go(project, **short).rows == before.rows
+
+
+def test_a_folder_that_has_moved_goes_on_though_both_models_have_one_name(project: Path) -> None:
+    for place, name in enumerate(("old", "broken")):
+        (project / f"v{place}").mkdir()
+        (project / "models" / f"{name}.pt").rename(project / f"v{place}" / "model.pt")
+    small = {"strategies": ["random"], "seeds": 1, "pairs": {"old-broken": ["v0/model.pt", "v1/model.pt"]}}
+    before = go(project, **small)
+    assert str(project) not in json.dumps(before.rows)
+    moved = project.rename(project.parent / "moved")
+    os.chdir(moved)
+    assert go(moved, **small).rows == before.rows
 
 
 def test_an_interrupt_between_cells_and_one_within_a_cell_cost_that_cell_at_most(project: Path) -> None:

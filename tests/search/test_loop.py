@@ -17,7 +17,7 @@ from diffgan.search.budgets import Budget
 from diffgan.search.checkpoint import unpack
 from diffgan.search.clock import SearchClock
 from diffgan.search.divergence import divergence_named
-from diffgan.search.evaluation import Evaluator, margins
+from diffgan.search.evaluation import Begun, Evaluator, margins
 from diffgan.search.loop import Moment, Search
 from diffgan.search.stopwatch import Stopwatch
 from diffgan.search.strategies.protocol import StrategySetup
@@ -94,6 +94,12 @@ def test_answers_to_images_that_a_strategy_does_not_show_again_are_left_out(tmp_
         assert [len(images) for images in asked] == [50, 50]
         for images, outputs in zip(asked, told, strict=True):
             assert np.array_equal(pair()[0].predict(to_floats(images)), outputs)
+
+
+def test_a_former_versions_checkpoint_in_the_middle_of_a_batch_is_gone_on_with() -> None:
+    begun = {"begun/is_new": np.zeros(3, dtype=np.bool_), "begun/divergence": np.zeros(3), "strategy": np.zeros(1)}
+    assert Begun.taken_from(begun) is None
+    assert list(begun) == ["strategy"]
 
 
 @pytest.mark.parametrize("limit", [1, 49, 50, 333])
