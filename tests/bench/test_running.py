@@ -113,7 +113,7 @@ def test_done_cells_are_not_run_again(project: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_one_with_a_clock_is_refused_beside_another_unless_nothing_is_left_to_run(project: Path) -> None:
-    short = {"strategies": ["random"], "seeds": 1, "budget": {"seconds": 0.2}}
+    short: dict[str, Any] = {"strategies": ["random"], "seeds": 1, "budget": {"seconds": 0.2}}
     with alone_against_the_clock():
         with pytest.raises(UsageError, match="runs on this machine"):
             go(project, **short)
@@ -127,7 +127,11 @@ def test_a_folder_that_has_moved_goes_on_though_both_models_have_one_name(projec
     for place, name in enumerate(("old", "broken")):
         (project / f"v{place}").mkdir()
         (project / "models" / f"{name}.pt").rename(project / f"v{place}" / "model.pt")
-    small = {"strategies": ["random"], "seeds": 1, "pairs": {"old-broken": ["v0/model.pt", "v1/model.pt"]}}
+    small: dict[str, Any] = {
+        "strategies": ["random"],
+        "seeds": 1,
+        "pairs": {"old-broken": ["v0/model.pt", "v1/model.pt"]},
+    }
     before = go(project, **small)
     assert str(project) not in json.dumps(before.rows)
     moved = project.rename(project.parent / "moved")
