@@ -28,6 +28,18 @@ class ClassBatchNorm(nn.Module):
             assert mean is not None
             assert variance is not None
             scale = scale * torch.rsqrt(variance + self.normalise.eps)
-            shift = shift - scale * mean
+            # Of the kind of what they are applied to, which else is copied there and back.
+            shift, scale = (shift - scale * mean).to(hidden.dtype), scale.to(hidden.dtype)
+            if hidden.is_contiguous(memory_format=torch.channels_last):
+                return _by_rows(hidden, scale, shift)
             return torch.addcmul(shift[:, :, None, None], hidden, scale[:, :, None, None])
         return torch.addcmul(shift[:, :, None, None], self.normalise(hidden), scale[:, :, None, None])
+
+
+def _by_rows(hidden: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """Scales and shifts maps of which a pixel's channels lie side by side: fewer of them than a register holds would be
+    taken one by one, so it is done a row of pixels at a time."""
+    count, channels, height, width = hidden.shape
+    rows = hidden.permute(0, 2, 3, 1).reshape(count, height, width * channels)
+    scale, shift = (each.repeat(1, width).unsqueeze(1) for each in (scale, shift))
+    return torch.addcmul(shift, rows, scale).view(count, height, width, channels).permute(0, 3, 1, 2)

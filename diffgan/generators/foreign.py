@@ -15,6 +15,7 @@ from torch import Tensor
 from diffgan.errors import GeneratorError, ModelError
 from diffgan.generators.generator import Generator, Network
 from diffgan.generators.sidecar import Sidecar, read_sidecar
+from diffgan.generators.thinning import thinned
 from diffgan.images import ByteImages, ImageSpec
 from diffgan.models.onnx_files import external_files
 from diffgan.precision import brisk
@@ -47,7 +48,7 @@ def load_foreign(path: Path) -> Generator:
         network=_scaling(raw, sidecar),
     )
     exact = _probe(generator)
-    quick = replace(generator, network=_scaling(brisk(raw), sidecar))
+    quick = replace(generator, network=_scaling(brisk(thinned(raw)), sidecar))
     return quick if _is_alike(quick, exact) else generator
 
 

@@ -1,4 +1,8 @@
-"""A convolution to a single channel, which general kernels take as long for as for sixteen."""
+"""Convolutions to few channels, which general kernels take as long for as for sixteen.
+
+Each is done as a convolution to more channels on fewer places: those of a block of pixels, which are then put side by
+side.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,59 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+#: The most channels that a block's pixels make together: so many cost what fewer do.
+_MOST = 16
+
 
 class ThinConvolution(nn.Conv2d):
-    """A 3 × 3 convolution, padded by one; outside training, one matrix product and nine shifted sums."""
+    """A 3 × 3 convolution, padded by one; outside training, of blocks of pixels."""
 
     def __init__(self, channels: int, outputs: int) -> None:
         super().__init__(channels, outputs, 3, padding=1)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """N x outputs x H x W."""
-        if self.training or self.out_channels > 1:
+        block = 1 if self.training else self._block(hidden)
+        if block == 1:
             return super().forward(hidden)
-        count, channels, height, width = hidden.shape
-        taps = self.weight[0].permute(1, 2, 0).reshape(9, channels)
-        # Free of copies where a pixel's channels lie side by side.
-        weighted = taps @ hidden.permute(0, 2, 3, 1).reshape(-1, channels).T
-        padded = functional.pad(weighted.view(9, count, height, width), (1, 1, 1, 1))
-        images = padded[0, :, :height, :width].clone()
-        for tap in range(1, 9):
-            down, right = divmod(tap, 3)
-            images += padded[tap, :, down : down + height, right : right + width]
-        if self.bias is not None:
-            images += self.bias
-        result: Tensor = torch.unsqueeze(images, 1)
-        return result
+        pixels = [
+            functional.pad(self.weight, (right, block - 1 - right, down, block - 1 - down))
+            for down in range(block)
+            for right in range(block)
+        ]
+        weight = torch.stack(pixels, dim=1).flatten(0, 1).contiguous(memory_format=torch.channels_last)
+        bias = None if self.bias is None else self.bias.repeat_interleave(block * block)
+        return functional.pixel_shuffle(functional.conv2d(hidden, weight, bias, stride=block, padding=1), block)
+
+    def _block(self, hidden: Tensor) -> int:
+        """The side of the largest block that pays, and that the map is made of."""
+        for side in (4, 2):
+            if self.out_channels * side**2 <= _MOST and not any(pixels % side for pixels in hidden.shape[2:]):
+                return side
+        return 1
+
+
+def conv_transpose(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, *, stride: int, padding: int, more: int
+) -> Tensor:
+    """What `functional.conv_transpose2d` gives: a convolution to the `stride` by `stride` pixels of each place.
+
+    Args:
+        hidden: N x C x H x W.
+        weight: C x outputs x K x K.
+        bias: of the outputs.
+        stride: how far the places of the map lie apart in the result.
+        padding: how much of the rim is cut off.
+        more: rows and columns that are not cut off at the far side; at most `padding`.
+    """
+    channels, outputs, size, _ = weight.shape
+    taps = -(-size // stride)
+    rim = taps * stride - size
+    # A pixel's taps lie a stride apart; a convolution meets them in the opposite order.
+    split = functional.pad(weight, (0, rim, 0, rim)).view(channels, outputs, taps, stride, taps, stride).flip(2, 4)
+    blocks = split.permute(1, 3, 5, 0, 2, 4).reshape(outputs * stride**2, channels, taps, taps)
+    shift = None if bias is None else bias.repeat_interleave(stride**2)
+    kernel = blocks.contiguous(memory_format=torch.channels_last)
+    whole = functional.pixel_shuffle(functional.conv2d(hidden, kernel, shift, padding=taps - 1), stride)
+    height, width = ((side - 1) * stride - 2 * padding + size + more for side in hidden.shape[2:])
+    return whole[..., padding : padding + height, padding : padding + width]

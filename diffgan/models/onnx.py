@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +26,23 @@ _TYPES: dict[str, type[np.generic]] = {
 }
 
 
+#: A core answers so many images at a time, and no more than so many of their values: what a model makes of them on the
+#: way is to fit into the core's cache. As many images as a probe shows are never parted.
+_IMAGES, _VALUES, _FEWEST = 128, 131_072, 4
+
+
 class OnnxRuntime:
-    """One inference session."""
+    """One model. Where it takes any number of images, each core answers a part of them, which costs less than all
+    cores working on one operation do."""
 
     layout: Layout = "NCHW"
 
-    def __init__(self, session: Any, options: ModelOptions, files: list[Path]) -> None:
+    def __init__(self, options: ModelOptions, files: list[Path]) -> None:
         name = files[0].name
+        session = open_session(files[0], options, cores=1)
         inputs = {entry.name: entry for entry in session.get_inputs()}
         outputs = [entry.name for entry in session.get_outputs()]
         self.files = files
-        self._session = session
         self._input = choose(name, "input", options.input_name, list(inputs))
         self._output = choose(name, "output", options.output_name, outputs)
         self._features = choose(name, "features", options.features_name, outputs) if options.features_name else None
@@ -46,21 +53,41 @@ class OnnxRuntime:
         self.input_shape = tuple(size if isinstance(size, int) and size > 0 else None for size in shape)
         declared = self.input_shape[0] if self.input_shape else None
         self.batch = declared if declared is not None else options.batch
+        cores = options.threads or available_cores()
+        self._cores = cores if self.batch is None else 1
+        self._session = session if self._cores == cores else open_session(files[0], options, cores=cores)
+        self._pool = ThreadPoolExecutor(self._cores, thread_name_prefix="onnx")
 
     def run(
         self, inputs: NDArray[np.float32], *, features: bool = False, timeout: float | None = None
     ) -> tuple[Array, Array | None]:
         """Answers a batch; a local model does not heed the timeout."""
         del timeout
-        feed = {self._input: _cast(inputs, self._dtype)}
-        if not features:
-            return self._session.run([self._output], feed)[0], None
-        answers, extra = self._session.run([self._output, self._features], feed)
-        return answers, extra
+        shown = _cast(inputs, self._dtype)
+        wanted = [self._output, self._features] if features else [self._output]
+
+        def answered(part: NDArray[Any]) -> list[Array]:
+            answers: list[Array] = self._session.run(wanted, {self._input: part})
+            return answers
+
+        parts = self._parts(shown)
+        said = [answered(shown)] if len(parts) == 1 else list(self._pool.map(answered, parts))
+        if any(np.shape(column)[:1] != (len(part),) for part, row in zip(parts, said, strict=True) for column in row):
+            said = [answered(shown)]  # a row an image is not what it gives: let it be seen
+        columns = [row[0] if len(row) == 1 else np.concatenate(row) for row in zip(*said, strict=True)]
+        return columns[0], columns[1] if features else None
 
     def close(self) -> None:
         """Lets go of the session."""
+        self._pool.shutdown()
         self._session = None
+
+    def _parts(self, shown: NDArray[Any]) -> list[NDArray[Any]]:
+        if self.batch is not None:
+            return [shown]
+        size = min(_IMAGES, _VALUES // max(1, shown[:1].size), -(-len(shown) // self._cores))
+        size = max(_FEWEST, size)
+        return [shown[start : start + size] for start in range(0, len(shown), size)]
 
 
 class OnnxAdapter:
@@ -73,15 +100,14 @@ class OnnxAdapter:
     def load(self, source: str, options: ModelOptions) -> OnnxRuntime:
         """Opens a file whose external data, if any, lies in its own folder."""
         path = require_file(source)
-        external = external_files(path)
-        return OnnxRuntime(open_session(path, options), options, [path, *external])
+        return OnnxRuntime(options, [path, *external_files(path)])
 
 
 adapter = OnnxAdapter()
 
 
-def open_session(path: Path, options: ModelOptions) -> Any:
-    """A session of ONNX Runtime, on the cores that there are.
+def open_session(path: Path, options: ModelOptions, *, cores: int | None = None) -> Any:
+    """A session of ONNX Runtime, on so many cores; None: those of the options, else all that there are.
 
     Raises:
         ModelError: the file is no model that it can open.
@@ -90,7 +116,7 @@ def open_session(path: Path, options: ModelOptions) -> Any:
 
     settings = onnxruntime.SessionOptions()
     # Left alone, the runtime counts the host's cores, not the container's.
-    settings.intra_op_num_threads = options.threads or available_cores()
+    settings.intra_op_num_threads = cores or options.threads or available_cores()
     settings.inter_op_num_threads = 1
     # Idle threads that spin starve the other model and the generator.
     settings.add_session_config_entry("session.intra_op.allow_spinning", "0")

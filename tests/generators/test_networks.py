@@ -82,6 +82,8 @@ def test_the_folded_normalisation_is_the_plain_one() -> None:
     hidden, labels = torch.randn(4, 3, 2, 2), torch.tensor([0, 1, 1, 0])
     plain = norm.normalise(hidden) * norm.scale[labels][:, :, None, None] + norm.shift[labels][:, :, None, None]
     assert torch.allclose(norm(hidden, labels), plain, atol=1e-5)
+    assert torch.allclose(norm(hidden.contiguous(memory_format=torch.channels_last), labels), plain, atol=1e-5)
+    assert norm(hidden.bfloat16(), labels).dtype is torch.bfloat16
 
 
 def test_seeded_networks_leave_torchs_own_state() -> None:
@@ -91,10 +93,11 @@ def test_seeded_networks_leave_torchs_own_state() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-@pytest.mark.parametrize("outputs", [1, 4])
-def test_the_thin_convolution_is_the_plain_one(outputs: int) -> None:
+@pytest.mark.parametrize("sides", [(7, 6), (8, 6), (8, 12)])
+@pytest.mark.parametrize("outputs", [1, 3, 4, 16])
+def test_the_thin_convolution_is_the_plain_one(outputs: int, sides: tuple[int, int]) -> None:
     thin = ThinConvolution(5, outputs)
-    hidden = torch.randn(3, 5, 7, 6)
+    hidden = torch.randn(3, 5, *sides)
     expected = torch.nn.functional.conv2d(hidden, thin.weight, thin.bias, padding=1)
     assert torch.allclose(thin.train()(hidden), expected, atol=1e-5)
     assert torch.allclose(thin.eval()(hidden), expected, atol=1e-5)

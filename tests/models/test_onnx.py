@@ -9,11 +9,13 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from diffgan.errors import ModelError, UnsafeFileError
 from diffgan.images import ImageSpec
 from diffgan.models import load_classifier
+from diffgan.models.onnx import adapter
+from diffgan.models.options import ModelOptions
 from diffgan.testing import ClassifierConformance
 from tests.models.onnx_models import softmax, weights, write_dense, write_external
 
@@ -223,3 +225,26 @@ def test_one_thread_is_one_core(testbed: Path) -> None:
         classifier.predict(images)
     used = (time.process_time() - cpu) / (time.perf_counter() - wall)
     assert used < 1.3
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 128, 129, 700])
+def test_parts_of_a_batch_are_answered_as_the_whole(tmp_path: Path, count: int) -> None:
+    path = write_dense(tmp_path / "m.onnx", matrix=weights())
+    classifier = load_classifier(path, options={"features_name": "flat"})
+    images = np.random.default_rng(0).random((count, 1, 4, 4), dtype=np.float32)
+    answers, features = classifier.predict_with_features(images)
+    assert np.allclose(answers, softmax(images.reshape(count, -1) @ weights()), atol=1e-6)
+    assert np.array_equal(features, images.reshape(count, -1))
+
+
+def test_an_answer_for_the_whole_batch_is_none_for_each_part(tmp_path: Path) -> None:
+    path = write_dense(tmp_path / "m.onnx", matrix=weights())
+    model = onnx.load(path)
+    rows = next(node for node in model.graph.node if "probabilities" in node.output)
+    rows.output[0] = "each"
+    model.graph.node.append(helper.make_node("ReduceMean", ["each"], ["probabilities"], axes=[0], keepdims=1))
+    onnx.save(model, path)
+    images = np.random.default_rng(0).random((8, 1, 4, 4), dtype=np.float32)
+    assert adapter.load(str(path), ModelOptions()).run(images)[0].shape == (1, 3)
+    with pytest.raises(ModelError, match="takes one image at a time only"):
+        load_classifier(path)
