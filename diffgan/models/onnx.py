@@ -14,6 +14,7 @@ from diffgan.models.files import require_file
 from diffgan.models.names import choose
 from diffgan.models.onnx_files import external_files
 from diffgan.models.options import Layout, ModelOptions
+from diffgan.models.parts import in_parts
 from diffgan.models.preparing import WholeNumbers, check_whole_numbers
 from diffgan.models.protocol import Array
 from diffgan.system import available_cores
@@ -24,11 +25,6 @@ _TYPES: dict[str, type[np.generic]] = {
     "tensor(float16)": np.float16,
     "tensor(uint8)": np.uint8,
 }
-
-
-#: A core answers so many images at a time, and no more than so many of their values: what a model makes of them on the
-#: way is to fit into the core's cache. As many images as a probe shows are never parted.
-_IMAGES, _VALUES, _FEWEST = 128, 131_072, 4
 
 
 class OnnxRuntime:
@@ -70,24 +66,16 @@ class OnnxRuntime:
             answers: list[Array] = self._session.run(wanted, {self._input: part})
             return answers
 
-        parts = self._parts(shown)
-        said = [answered(shown)] if len(parts) == 1 else list(self._pool.map(answered, parts))
-        if any(np.shape(column)[:1] != (len(part),) for part, row in zip(parts, said, strict=True) for column in row):
-            said = [answered(shown)]  # a row an image is not what it gives: let it be seen
-        columns = [row[0] if len(row) == 1 else np.concatenate(row) for row in zip(*said, strict=True)]
-        return columns[0], columns[1] if features else None
+        if self.batch is None:
+            said = in_parts(answered, shown, cores=self._cores, together=False, run=self._pool.map)
+        else:
+            said = answered(shown)
+        return said[0], said[1] if features else None
 
     def close(self) -> None:
         """Lets go of the session."""
         self._pool.shutdown()
         self._session = None
-
-    def _parts(self, shown: NDArray[Any]) -> list[NDArray[Any]]:
-        if self.batch is not None:
-            return [shown]
-        size = min(_IMAGES, _VALUES // max(1, shown[:1].size), -(-len(shown) // self._cores))
-        size = max(_FEWEST, size)
-        return [shown[start : start + size] for start in range(0, len(shown), size)]
 
 
 class OnnxAdapter:

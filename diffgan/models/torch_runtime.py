@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from diffgan.errors import ModelError
 from diffgan.models.options import Layout, ModelOptions
+from diffgan.models.parts import in_parts
 from diffgan.models.protocol import Array
 from diffgan.system import available_cores
 
@@ -55,11 +56,20 @@ class TorchRuntime:
         del timeout
         if self._module is None:
             raise ModelError(f"{self._name} was closed: load it again.")
-        with torch.inference_mode(), _torch_threads(self._threads):
+        module, options = self._module, self._options
+
+        def answered(part: NDArray[Any]) -> list[Array]:
             # A copy of its own: a module may write into its input, which the other model sees, too.
-            answer = self._module(torch.from_numpy(inputs.copy()))
-            extra = self._pick(answer, self._options.features_name, "features_name") if features else None
-            return self._pick(answer, self._options.output_name, "output_name"), extra
+            answer = module(torch.from_numpy(part.copy()))
+            said = [self._pick(answer, options.output_name, "output_name")]
+            return [*said, self._pick(answer, options.features_name, "features_name")] if features else said
+
+        with torch.inference_mode(), _torch_threads(self._threads):
+            if self.batch is None:
+                said = in_parts(answered, inputs, cores=self._threads, together=True)
+            else:
+                said = answered(inputs)
+        return said[0], said[1] if features else None
 
     def close(self) -> None:
         """Lets go of the module."""
