@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from diffgan.datasets import Dataset
 from diffgan.filters.recognisable import KEEP
 from diffgan.filters.recogniser import Recogniser, greatest, train_recogniser
 from diffgan.images import ByteImages, to_floats
-from diffgan.precision import brisk, is_brisk
+from diffgan.precision import is_brisk, rounded
 from diffgan.stats import quantile
 
 Float32s = NDArray[np.float32]
@@ -37,8 +37,8 @@ class LeanRecogniser:
 
     def __init__(self, recogniser: Recogniser) -> None:
         folded = [member.network.folded() for member in recogniser.members]
-        self._networks = [brisk(nn.Sequential(network, nn.Softmax(dim=1))) for network in folded]
-        self._body, self._decision = brisk(folded[0][:-1]), recogniser.members[0].network.decision
+        self._networks = [rounded(network) for network in folded]
+        self._body, self._decision = rounded(folded[0][:-1]), recogniser.members[0].network.decision
         self._classes = recogniser.members[0].network.outputs
         real = recogniser.held_out.images
         self.threshold = quantile(self.confidence(real), 1 - KEEP)
@@ -79,7 +79,9 @@ class LeanRecogniser:
         return greatest(np.stack(said))
 
     def _probabilities(self, network: Callable[..., Tensor], images: ByteImages) -> Float32s:
-        return self._answers(network, images, self._classes)
+        answers = torch.from_numpy(self._answers(network, images, self._classes))
+        said: Float32s = answers.softmax(dim=1).numpy()
+        return said
 
     def _answers(self, network: Callable[..., Tensor], images: ByteImages, outputs: int) -> Float32s:
         # In few sizes: torch compiles a network anew for each number of images that it has not had yet.

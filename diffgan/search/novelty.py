@@ -10,8 +10,10 @@ from diffgan.search.checkpoint import frozen
 from diffgan.search.strategies.protocol import State
 from diffgan.stats.distances import Float32s, directions
 
-#: Distinct triggers remembered; where there are more, the fullest cell forgets the older half of its own.
+#: Distinct triggers remembered; where there are more, the fullest cells forget the older halves of theirs.
 MOST = 32_768
+#: Of so many parts of them one goes then.
+_MAKE_ROOM = 8
 #: Rows of a part of the state: a checkpoint writes a part anew only where it has changed.
 _PART = 1024
 
@@ -60,7 +62,8 @@ class Novelty:
         order = np.argsort(cells, kind="stable")
         present, starts = np.unique(cells[order], return_index=True)
         with self._numpy.limit(limits=1):
-            for cell, places in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
+            for cell, start, stop in zip(present.tolist(), starts, [*starts[1:], len(order)], strict=True):
+                places = order[start:stop]
                 known = self._cells.get(cell) or _Cell(rows.shape[1])
                 chosen = places[known.distinct(unit[places], self._most_alike)]
                 admitted[chosen] = True
@@ -72,7 +75,10 @@ class Novelty:
 
     def _remember(self, rows: NDArray[np.uint8], cells: Ints) -> None:
         self._log.add(rows, cells)
-        while len(self._log) > self._most:
+        if len(self._log) <= self._most:
+            return
+        # Some at a time, since whatever came after them moves in the state.
+        while len(self._log) > self._most - self._most // _MAKE_ROOM:
             # Of equally full ones the greatest number, since the order of cells is another after `restore`.
             fullest = max(self._cells, key=lambda cell: (len(self._cells[cell]), cell))
             self._log = self._log.without_first(self._cells[fullest].forget(), fullest)
@@ -136,6 +142,10 @@ class _Log:
         return shorter
 
 
+#: Places of one among one.
+_FIRST, _NONE = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)
+
+
 class _Cell:
     """The thumbnails of one cell as vectors of length 1, in an array that has room to grow."""
 
@@ -148,6 +158,8 @@ class _Cell:
 
     def distinct(self, unit: Float32s, most_alike: np.float32) -> Ints:
         """The places of those that are less alike to each one here, and to each one chosen before."""
+        if len(unit) == 1:  # most often, and quicker so
+            return _FIRST if not self._count or (self._unit[: self._count] @ unit[0]).max() < most_alike else _NONE
         free = np.ones(len(unit), dtype=np.bool_)
         if self._count:
             free = (unit @ self._unit[: self._count].T).max(axis=1) < most_alike
