@@ -44,3 +44,17 @@ def test_what_is_given_is_handed_on(on: bool) -> None:
     precision.brisk(network)(torch.zeros(1), None, labels)
     assert seen[1] is None
     assert seen[2] is labels
+
+
+@pytest.mark.parametrize("on", [True, False], indirect=True)
+def test_a_rounded_copy_leaves_the_network_as_it_was(on: bool) -> None:
+    network = nn.Sequential(nn.ReLU(), nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 3))
+    given = torch.linspace(-1, 1, 128).reshape(2, 1, 8, 8)
+    before = given.clone()
+    with torch.inference_mode():
+        exact, made = network(given), precision.rounded(network)(given)
+    assert made.dtype == torch.float32
+    assert torch.equal(made, exact) != on
+    torch.testing.assert_close(made, exact, rtol=0.02, atol=0.02)
+    assert torch.equal(given, before)
+    assert {weights.dtype for weights in network.parameters()} == {torch.float32}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,14 +19,14 @@ _DAMAGED = (
 )
 _UNREACHABLE = ("it cannot be opened", "Check that its folder exists and that you may read and write there.")
 _FULL = ("the disk is full", "Free some space and repeat the command.")
+_REFUSED = ("the disk refused to read or write", "Check its free space, quota and health.")
+#: Bytes that an archive needs for anything at all: a disk with fewer is full.
+_ROOM = 256 * 1024
 
 # By SQLite's primary result code: what happened, and how to fix it.
 _SQLITE = {
     sqlite3.SQLITE_FULL: _FULL,
-    sqlite3.SQLITE_IOERR: (
-        "the disk refused to read or write",
-        "Check its free space, quota and health.",
-    ),
+    sqlite3.SQLITE_IOERR: _REFUSED,
     sqlite3.SQLITE_BUSY: (
         f"another process has been writing to it for {BUSY_SECONDS} s",
         "Let that process finish, or end it.",
@@ -64,12 +65,28 @@ def telling(doing: str, path: Path) -> Iterator[None]:
     except sqlite3.ProgrammingError:
         raise  # a closed archive, or one used in two threads: a mistake in the program, not in its surroundings
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter when damage shows in SQLite's own message
-        what, fix = _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _DAMAGED)
+        what, fix = _fault(error, doing, path)
         kept = " All that was committed before is kept." if doing.startswith("write") else ""
         raise ArchiveError(f"Cannot {doing} {path}: {what} (SQLite says: {error}). {fix}{kept}") from error
     except OSError as error:
         what, fix = _SYSTEM.get(error.errno or 0, (error.strerror or str(error), "Check the path and the disk."))
         raise ArchiveError(f"Cannot {doing} {path}: {what}. {fix}") from error
+
+
+def _fault(error: Exception, doing: str, path: Path) -> tuple[str, str]:
+    """What happened, and how to fix it."""
+    known = _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _DAMAGED)
+    # What it could not write, SQLite may find damaged a moment later.
+    if known in (_DAMAGED, _REFUSED) and doing.startswith(("create", "write")) and _is_full(path.parent):
+        return _FULL
+    return known
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _ROOM
+    except OSError:
+        return False
 
 
 def damaged(path: Path, detail: str) -> ArchiveError:

@@ -11,7 +11,7 @@ from torch.nn.utils.parametrizations import spectral_norm
 
 from diffgan.generators.architecture import Architecture
 from diffgan.generators.cbn import ClassBatchNorm
-from diffgan.generators.thin import ThinConvolution
+from diffgan.generators.thin import DoublingConvolution, ThinConvolution
 
 #: The discriminator halves maps until they have at most so many pixels a side, and takes fewer than so many halvings
 #: for too few.
@@ -32,10 +32,7 @@ class ConvolutionalGenerator(nn.Module):
         self.first_side, self.side = architecture.first_side, architecture.side
         self.first = nn.Linear(architecture.latent, widths[0] * self.first_side**2, bias=False)
         if doublings:
-            layers: list[nn.Module] = [
-                nn.ConvTranspose2d(before, after, 4, stride=2, padding=1, bias=False)
-                for before, after in pairwise(widths)
-            ]
+            layers: list[nn.Module] = [DoublingConvolution(before, after) for before, after in pairwise(widths)]
         else:
             widths *= 2
             layers = [nn.Conv2d(widths[0], widths[0], 3, padding=1, bias=False)]

@@ -12,6 +12,8 @@ from torch.nn import functional
 
 #: The most channels that a block's pixels make together: so many cost what fewer do.
 _MOST = 16
+#: The most channels of a map for which it pays to make whole rows of it.
+_MOST_OF_ROWS = 32
 
 
 class ThinConvolution(nn.Conv2d):
@@ -40,6 +42,28 @@ class ThinConvolution(nn.Conv2d):
             if self.out_channels * side**2 <= _MOST and not any(pixels % side for pixels in hidden.shape[2:]):
                 return side
         return 1
+
+
+class DoublingConvolution(nn.ConvTranspose2d):
+    """A transposed convolution that doubles a map's sides; in bfloat16, outside training, two that give whole rows."""
+
+    def __init__(self, channels: int, outputs: int) -> None:
+        super().__init__(channels, outputs, 4, stride=2, padding=1, bias=False)
+
+    def forward(self, hidden: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """N x outputs x 2H x 2W."""
+        if self.training or hidden.dtype is not torch.bfloat16 or self.out_channels > _MOST_OF_ROWS:
+            return super().forward(hidden, output_size)
+        count, _, height, width = hidden.shape
+        made = hidden.new_empty(count, height, 2, 2 * width * self.out_channels)
+        # Even rows of the result have the rows 3 and 1 of the kernel, odd ones 2 and 0; so it is with columns.
+        for odd, taps in enumerate(((3, 1), (2, 0))):
+            kernel = self.weight[:, :, taps]
+            left, right = functional.pad(kernel[..., (3, 1)], (0, 1)), functional.pad(kernel[..., (2, 0)], (1, 0))
+            both = torch.stack([left, right]).permute(0, 2, 1, 3, 4).flatten(0, 1)
+            rows = functional.conv2d(hidden, both.contiguous(memory_format=torch.channels_last), padding=1)
+            made[:, :, odd] = rows.permute(0, 2, 3, 1)[:, odd : odd + height].flatten(2)
+        return made.view(count, 2 * height, 2 * width, self.out_channels).permute(0, 3, 1, 2)
 
 
 def conv_transpose(

@@ -33,8 +33,11 @@ def thinned(network: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 class _Thinning(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Sees each operation of its thread, of TorchScript's and exported programs' networks, too; `done` counts those that
-    it did otherwise."""
+    """Sees each operation of its thread, of TorchScript's and exported programs' networks, too.
+
+    Attributes:
+        done: how many it did otherwise.
+    """
 
     done = 0
 

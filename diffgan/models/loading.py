@@ -15,6 +15,7 @@ from diffgan.models.classifier import Classifier
 from diffgan.models.fingerprint import of_files
 from diffgan.models.options import ModelOptions, build_options, read_sidecar
 from diffgan.models.protocol import Adapter, Runtime
+from diffgan.system import keep_freed_memory
 
 Source = str | os.PathLike[str] | Callable[..., Any] | Classifier
 
@@ -46,6 +47,7 @@ def load_classifier(
         ModelError: the model cannot be opened, or the probe failed.
         UsageError: an option is unknown or does not fit.
     """
+    keep_freed_memory()
     if isinstance(source, Classifier):
         classifier = source
     elif callable(source):

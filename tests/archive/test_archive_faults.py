@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from diffgan.archive import Archive, TriggerBatch
 from diffgan.archive.export import FORMS, export
+from diffgan.archive.faults import telling
 from diffgan.errors import ArchiveError
 from diffgan.images import ImageSpec
 
@@ -180,6 +182,26 @@ def test_a_full_disk_is_called_so(archive: Archive, make_batch: MakeBatch) -> No
     connection.execute("PRAGMA max_page_count = 1000000")
     assert archive.checkpoint() == {"n": b"50"}
     assert archive.add(make_batch(0, 60)).tolist() == [False] * 50 + [True] * 10
+
+
+@pytest.mark.parametrize(
+    ("doing", "free", "said"),
+    [
+        ("create the archive", 100, "disk is full"),
+        ("write to the archive", 100, "disk is full"),
+        ("write to the archive", 1 << 30, "damaged"),
+        ("read the archive", 100, "damaged"),
+    ],
+)
+def test_damage_on_a_full_disk_is_the_disks(
+    doing: str, free: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        with telling(doing, tmp_path / "archive.db"):
+            raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    assert_fails(fail, said)
 
 
 @pytest.mark.parametrize("form", FORMS)

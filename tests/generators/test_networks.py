@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from diffgan.generators.architecture import Architecture
 from diffgan.generators.artifact import seeded_networks
 from diffgan.generators.cbn import ClassBatchNorm
-from diffgan.generators.thin import ThinConvolution
+from diffgan.generators.thin import DoublingConvolution, ThinConvolution
 
 
 @pytest.mark.parametrize("side", [8, 9, 13, 16, 28, 31, 32, 48, 64])
@@ -102,3 +102,16 @@ def test_the_thin_convolution_is_the_plain_one(outputs: int, sides: tuple[int, i
     assert torch.allclose(thin.train()(hidden), expected, atol=1e-5)
     assert torch.allclose(thin.eval()(hidden), expected, atol=1e-5)
     assert torch.allclose(thin(hidden.contiguous(memory_format=torch.channels_last)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("sides", [(1, 1), (7, 6), (3, 8)])
+@pytest.mark.parametrize("outputs", [1, 4, 48])
+def test_the_doubling_convolution_is_the_plain_one(outputs: int, sides: tuple[int, int]) -> None:
+    doubling = DoublingConvolution(5, outputs)
+    hidden = torch.randn(3, 5, *sides)
+    expected = torch.nn.functional.conv_transpose2d(hidden, doubling.weight, stride=2, padding=1)
+    assert torch.allclose(doubling.train()(hidden), expected, atol=1e-5)
+    assert torch.allclose(doubling.eval()(hidden), expected, atol=1e-5)
+    rounded = doubling.to(torch.bfloat16)(hidden.to(torch.bfloat16))
+    assert rounded.dtype is torch.bfloat16
+    assert torch.allclose(rounded.float(), expected, atol=0.05)

@@ -88,6 +88,17 @@ def test_the_fullest_cell_forgets_its_older_half() -> None:
     assert novelty.admit(images(RIGHT_ANGLES), cells(1, 1, 1)).tolist()[2] is False  # the newest is remembered
 
 
+def test_room_is_made_for_some_at_a_time() -> None:
+    rng = np.random.default_rng(3)
+    drawn = rng.integers(0, 255, (17, 6, 6, 1), dtype=np.uint8)
+    novelty = Novelty(0.01, most=16)
+    assert novelty.admit(drawn[:16], np.arange(16) % 2).all()
+    assert len(novelty) == 16
+    novelty.admit(drawn[16:], cells(0))  # 9 and 8: the fuller one forgets 5 of its own, which leaves no more than 14
+    assert len(novelty) == 12
+    assert novelty.distinct(drawn, np.arange(17) % 2).tolist() == [place in (0, 2, 4, 6, 8) for place in range(17)]
+
+
 def test_how_far_real_images_are_apart_is_a_median() -> None:
     # Nearest neighbours: 0 between the two alike, 1 for each at a right angle.
     real = images([RIGHT_ANGLES[0], RIGHT_ANGLES[0], RIGHT_ANGLES[1], RIGHT_ANGLES[2], [0, 0, 0, 0, 0, 0]])
