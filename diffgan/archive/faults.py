@@ -84,9 +84,10 @@ def _fault(error: Exception, doing: str, path: Path) -> tuple[str, str]:
 
 def _is_full(folder: Path) -> bool:
     try:
-        return shutil.disk_usage(folder).free < _ROOM
+        usage = shutil.disk_usage(folder)
     except OSError:
         return False
+    return usage.total > 0 and usage.free < _ROOM  # a disk of no size does not say
 
 
 def damaged(path: Path, detail: str) -> ArchiveError:

@@ -14,6 +14,8 @@ from diffgan.generators.thin import conv_transpose
 #: The most channels that the pixels of a place make together, for which that pays.
 _MOST = 32
 _ATEN = torch.ops.aten
+#: What traced and decomposed networks call; their first nine arguments are the same.
+_CONVOLUTIONS = (_ATEN._convolution.default, _ATEN.convolution.default)
 
 
 def thinned(network: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -46,7 +48,7 @@ class _Thinning(TorchDispatchMode):  # type: ignore[no-untyped-call]
         del types
         if func is _ATEN.conv_transpose2d.input and not kwargs:
             return self._transposed(func, args, *_filled(args, (None, [1], [0], [0], 1, [1])))
-        if func is _ATEN._convolution.default and args[6] and not kwargs:
+        if func in _CONVOLUTIONS and args[6] and not kwargs:
             bias, stride, padding, dilation, _, more, groups = args[2:9]
             return self._transposed(func, args, bias, stride, padding, more, groups, dilation)
         return func(*args, **(kwargs or {}))

@@ -35,7 +35,8 @@ class OnnxRuntime:
 
     def __init__(self, options: ModelOptions, files: list[Path]) -> None:
         name = files[0].name
-        session = open_session(files[0], options, cores=1)
+        cores = options.threads or available_cores()
+        session = open_session(files[0], options, cores=1 if options.batch is None else cores)
         inputs = {entry.name: entry for entry in session.get_inputs()}
         outputs = [entry.name for entry in session.get_outputs()]
         self.files = files
@@ -49,16 +50,20 @@ class OnnxRuntime:
         self.input_shape = tuple(size if isinstance(size, int) and size > 0 else None for size in shape)
         declared = self.input_shape[0] if self.input_shape else None
         self.batch = declared if declared is not None else options.batch
-        cores = options.threads or available_cores()
-        self._cores = cores if self.batch is None else 1
-        self._session = session if self._cores == cores else open_session(files[0], options, cores=cores)
-        self._pool = ThreadPoolExecutor(self._cores, thread_name_prefix="onnx")
+        if declared is not None and options.batch is None and cores > 1:
+            del session, inputs  # there is to be one at a time
+            session = open_session(files[0], options, cores=cores)
+        self._session = session
+        self._cores = cores
+        self._pool = ThreadPoolExecutor(cores, thread_name_prefix="onnx")
 
     def run(
         self, inputs: NDArray[np.float32], *, features: bool = False, timeout: float | None = None
     ) -> tuple[Array, Array | None]:
         """Answers a batch; a local model does not heed the timeout."""
         del timeout
+        if self._session is None:
+            raise ModelError(f"{self.files[0].name} was closed: load it again.")
         shown = _cast(inputs, self._dtype)
         wanted = [self._output, self._features] if features else [self._output]
 

@@ -34,12 +34,20 @@ def in_parts(
         together: whether they work on one part; else each has its own.
         run: asks for one part after the other, or for several at a time.
     """
-    each = min(_IMAGES, _VALUES // max(1, shown[:1].size))
-    size = max(_FEWEST, each * cores if together else min(each, -(-len(shown) // cores)))
-    if len(shown) <= size:
+    each = max(1, min(_IMAGES, _VALUES // max(1, shown[:1].size)))
+    most = max(_FEWEST, each * cores if together else min(each, -(-len(shown) // cores)))
+    if len(shown) <= most:
         return answer(shown)
+    size = -(-len(shown) // -(-len(shown) // most))  # even ones: the last is not a lone image
     parts = [shown[start : start + size] for start in range(0, len(shown), size)]
     said = list(run(answer, parts))
-    if any(np.shape(column)[:1] != (len(part),) for part, row in zip(parts, said, strict=True) for column in row):
+    if not _are_rows(parts, said):
         return answer(shown)  # it does not give a row an image: let it be seen
     return [np.concatenate(column) for column in zip(*said, strict=True)]
+
+
+def _are_rows(parts: list[NDArray[Any]], said: list[list[Array]]) -> bool:
+    """Whether each part has a row for each of its images, of one shape."""
+    shapes = [[np.shape(column) for column in row] for row in said]
+    counts = all(shape[:1] == (len(part),) for part, row in zip(parts, shapes, strict=True) for shape in row)
+    return counts and all(len({shape[1:] for shape in column}) == 1 for column in zip(*shapes, strict=True))

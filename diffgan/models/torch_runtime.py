@@ -65,7 +65,7 @@ class TorchRuntime:
             return [*said, self._pick(answer, options.features_name, "features_name")] if features else said
 
         with torch.inference_mode(), _torch_threads(self._threads):
-            if self.batch is None:
+            if self.batch is None and _is_here(module):
                 said = in_parts(answered, inputs, cores=self._threads, together=True)
             else:
                 said = answered(inputs)
@@ -96,6 +96,12 @@ class TorchRuntime:
         if not text.isdecimal() or int(text) >= count:
             raise ModelError(f"{self._name} has {count} outputs, numbered from 0: {option} {wanted!r} names none.")
         return int(text)
+
+
+def _is_here(module: Callable[[torch.Tensor], Any]) -> bool:
+    """Whether this processor is what computes, as far as the module tells."""
+    weights = module.parameters() if isinstance(module, torch.nn.Module) else ()
+    return all(weight.device.type == "cpu" for weight in weights)
 
 
 @contextmanager

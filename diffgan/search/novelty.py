@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heapreplace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,13 +77,28 @@ class Novelty:
 
     def _remember(self, rows: NDArray[np.uint8], cells: Ints) -> None:
         self._log.add(rows, cells)
-        if len(self._log) <= self._most:
-            return
-        # Some at a time, since whatever came after them moves in the state.
-        while len(self._log) > self._most - self._most // _MAKE_ROOM:
-            # Of equally full ones the greatest number, since the order of cells is another after `restore`.
-            fullest = max(self._cells, key=lambda cell: (len(self._cells[cell]), cell))
-            self._log = self._log.without_first(self._cells[fullest].forget(), fullest)
+        if len(self._log) > self._most:
+            # Some at a time, since whatever came after them moves in the state.
+            self._make_room(self._most - self._most // _MAKE_ROOM)
+
+    def _make_room(self, most: int) -> None:
+        """The fullest cell forgets the older half of its own, then the fullest one of all again."""
+        # Of equally full ones the greatest number, since the order of cells is another after `restore`.
+        fullest = [(-len(cell), -number) for number, cell in self._cells.items()]
+        heapify(fullest)
+        gone: dict[int, int] = {}
+        kept = len(self._log)
+        while kept > most:
+            size, number = -fullest[0][0], -fullest[0][1]
+            half = (size + 1) // 2
+            heapreplace(fullest, (half - size, -number))
+            gone[number] = gone.get(number, 0) + half
+            kept -= half
+        for number, count in gone.items():
+            self._cells[number].forget(count)
+            if not len(self._cells[number]):
+                del self._cells[number]
+        self._log = self._log.without_first(gone)
 
     def state(self) -> State:
         """What is remembered, in parts."""
@@ -131,14 +148,15 @@ class _Log:
         rows: State = {f"rows/{place}": part[0] for place, part in enumerate(whole)}
         return rows | {f"cells/{place}": part[1] for place, part in enumerate(whole)}
 
-    def without_first(self, count: int, cell: int) -> _Log:
-        """The same without the first so many of a cell."""
+    def without_first(self, counts: dict[int, int]) -> _Log:
+        """The same without the first so many of each cell."""
+        parts = [*self._full, *zip(self._rows, self._cells, strict=True)]
+        rows, cells = (np.concatenate(column) for column in zip(*parts, strict=True))
+        kept = np.ones(len(cells), dtype=np.bool_)
+        for cell, count in counts.items():
+            kept[np.flatnonzero(cells == cell)[:count]] = False
         shorter = _Log()
-        for rows, cells in [*self._full, *zip(self._rows, self._cells, strict=True)]:
-            of_cell = cells == cell
-            dropped = of_cell & (np.cumsum(of_cell) <= count)
-            count -= int(dropped.sum())
-            shorter.add(rows[~dropped], cells[~dropped])
+        shorter.add(rows[kept], cells[kept])
         return shorter
 
 
@@ -184,10 +202,7 @@ class _Cell:
         self._unit[self._count : wanted] = unit
         self._count = wanted
 
-    def forget(self) -> int:
-        """Drops the older half; says how many that were."""
-        gone = (self._count + 1) // 2
-        kept = self._count - gone
-        self._unit = self._unit[gone : self._count].copy()
-        self._count = kept
-        return gone
+    def forget(self, count: int) -> None:
+        """Drops the oldest ones."""
+        self._unit = self._unit[count : self._count].copy()
+        self._count -= count

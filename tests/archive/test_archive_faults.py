@@ -190,6 +190,7 @@ def test_a_full_disk_is_called_so(archive: Archive, make_batch: MakeBatch) -> No
         ("create the archive", 100, "disk is full"),
         ("write to the archive", 100, "disk is full"),
         ("write to the archive", 1 << 30, "damaged"),
+        ("write to the archive", 0, "damaged"),
         ("read the archive", 100, "damaged"),
     ],
 )
@@ -200,7 +201,7 @@ def test_damage_on_a_full_disk_is_the_disks(
         with telling(doing, tmp_path / "archive.db"):
             raise sqlite3.DatabaseError("database disk image is malformed")
 
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(total=free * 8, free=free))
     assert_fails(fail, said)
 
 

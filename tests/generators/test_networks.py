@@ -82,8 +82,12 @@ def test_the_folded_normalisation_is_the_plain_one() -> None:
     hidden, labels = torch.randn(4, 3, 2, 2), torch.tensor([0, 1, 1, 0])
     plain = norm.normalise(hidden) * norm.scale[labels][:, :, None, None] + norm.shift[labels][:, :, None, None]
     assert torch.allclose(norm(hidden, labels), plain, atol=1e-5)
-    assert torch.allclose(norm(hidden.contiguous(memory_format=torch.channels_last), labels), plain, atol=1e-5)
-    assert norm(hidden.bfloat16(), labels).dtype is torch.bfloat16
+    beside = hidden.contiguous(memory_format=torch.channels_last)
+    assert torch.allclose(norm(beside, labels), plain, atol=1e-5)
+    assert torch.allclose(norm(beside, None), norm(hidden, torch.zeros(4, dtype=torch.int64)), atol=1e-5)
+    for rounded in (hidden.bfloat16(), beside.bfloat16()):
+        assert norm(rounded, labels).dtype is torch.bfloat16
+        assert torch.allclose(norm(rounded, labels).float(), plain, atol=0.05)
 
 
 def test_seeded_networks_leave_torchs_own_state() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,6 +15,7 @@ from onnx import TensorProto, helper
 from diffgan.errors import ModelError, UnsafeFileError
 from diffgan.images import ImageSpec
 from diffgan.models import load_classifier
+from diffgan.models import onnx as onnx_module
 from diffgan.models.onnx import adapter
 from diffgan.models.options import ModelOptions
 from diffgan.testing import ClassifierConformance
@@ -230,7 +232,7 @@ def test_one_thread_is_one_core(testbed: Path) -> None:
 @pytest.mark.parametrize("count", [1, 3, 5, 128, 129, 700])
 def test_parts_of_a_batch_are_answered_as_the_whole(tmp_path: Path, count: int) -> None:
     path = write_dense(tmp_path / "m.onnx", matrix=weights())
-    classifier = load_classifier(path, options={"features_name": "flat"})
+    classifier = load_classifier(path, options={"features_name": "flat", "threads": 2})
     images = np.random.default_rng(0).random((count, 1, 4, 4), dtype=np.float32)
     answers, features = classifier.predict_with_features(images)
     assert np.allclose(answers, softmax(images.reshape(count, -1) @ weights()), atol=1e-6)
@@ -245,6 +247,42 @@ def test_an_answer_for_the_whole_batch_is_none_for_each_part(tmp_path: Path) -> 
     model.graph.node.append(helper.make_node("ReduceMean", ["each"], ["probabilities"], axes=[0], keepdims=1))
     onnx.save(model, path)
     images = np.random.default_rng(0).random((8, 1, 4, 4), dtype=np.float32)
-    assert adapter.load(str(path), ModelOptions()).run(images)[0].shape == (1, 3)
+    assert adapter.load(str(path), ModelOptions(threads=2)).run(images)[0].shape == (1, 3)
     with pytest.raises(ModelError, match="takes one image at a time only"):
         load_classifier(path)
+
+
+@pytest.mark.parametrize("batch", ["n", 4])
+@pytest.mark.parametrize("count", [1, 200])
+def test_a_closed_model_says_so(tmp_path: Path, batch: object, count: int) -> None:
+    classifier = load_classifier(write_dense(tmp_path / "m.onnx", matrix=weights(), batch=batch))
+    classifier.close()
+    with pytest.raises(ModelError, match="was closed: load it again"):
+        classifier.predict(np.zeros((count, 1, 4, 4), dtype=np.float32))
+
+
+class Listening:
+    """A session that tells how many cores it has, and how many images it was shown."""
+
+    def __init__(self, session: Any, cores: int | None, asked: list[tuple[int | None, int]]) -> None:
+        self.get_inputs, self.get_outputs = session.get_inputs, session.get_outputs
+        self._session, self._cores, self._asked = session, cores, asked
+
+    def run(self, wanted: list[str], feed: dict[str, np.ndarray]) -> Any:
+        self._asked.append((self._cores, len(feed["image"])))
+        return self._session.run(wanted, feed)
+
+
+def test_each_core_answers_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int | None, int]] = []
+    opened = onnx_module.open_session
+
+    def listening(path: Path, options: ModelOptions, *, cores: int | None = None) -> Listening:
+        return Listening(opened(path, options, cores=cores), cores, asked)
+
+    monkeypatch.setattr(onnx_module, "open_session", listening)
+    images = np.zeros((300, 1, 4, 4), dtype=np.float32)
+    for batch in ("n", 4):
+        path = write_dense(tmp_path / f"{batch}.onnx", matrix=weights(), batch=batch)
+        adapter.load(str(path), ModelOptions(threads=3)).run(images[:4] if batch == 4 else images)
+    assert sorted(asked, key=str) == [(1, 100)] * 3 + [(3, 4)]

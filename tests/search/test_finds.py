@@ -134,6 +134,12 @@ def test_the_most_used_make_room_and_stay_remembered() -> None:
     assert len(made) == 23
 
 
+def test_those_that_are_forgotten_count() -> None:
+    made = finds(novelty=Novelty(0.001, most=16))
+    taken(made, candidates(*[0] * 31), distinct_images(31))
+    assert (made.distinct, len(made.novelty)) == (31, 7)  # 31 less 16 less 8
+
+
 def test_state_brings_all_back() -> None:
     made = taken(finds(novelty=Novelty(0.01)), candidates(0, 1, 1))
     made.parents(5, weights=WEIGHTS, rng=np.random.default_rng(0))
@@ -142,6 +148,9 @@ def test_state_brings_all_back() -> None:
     for name, column in made.members.to_state("").items():
         assert (again.members.to_state("")[name] == column).all()
     assert (again.recognised, again.distinct) == (made.recognised, made.distinct)
+    former = made.state() | {"recognised": made.state()["recognised"][:2]}  # as it was before they were counted
+    again.restore(former)
+    assert again.distinct == len(made.novelty)
     empty = finds()
     empty.restore(finds().state())
     assert len(empty) == 0

@@ -60,16 +60,13 @@ class Finds:
         self.novelty, self._recognises = novelty, recognises
         self.members = Population.empty(genes)
         self.recognised = 0
+        #: How many there were, remembered or not.
+        self.distinct = 0
         #: Parts of the state that stay as they are until members make room.
         self._settled: State = {}
 
     def __len__(self) -> int:
         return len(self.members)
-
-    @property
-    def distinct(self) -> int:
-        """How many are remembered, parents or not."""
-        return len(self.novelty)
 
     @property
     def exploring(self) -> float:
@@ -91,7 +88,9 @@ class Finds:
         self.recognised += len(rows)
         if not len(rows):
             return rows
-        return rows[self.novelty.admit(thumbnails(images[rows]), cells[rows])]
+        rows = rows[self.novelty.admit(thumbnails(images[rows]), cells[rows])]
+        self.distinct += len(rows)
+        return rows
 
     def add(self, admitted: Population, *, weights: Floats, rng: np.random.Generator) -> None:
         """Takes in what was admitted.
@@ -129,7 +128,7 @@ class Finds:
 
     def state(self) -> State:
         """Members and what is remembered, in parts."""
-        parts: State = {"recognised": np.array([self.recognised, len(self)])}
+        parts: State = {"recognised": np.array([self.recognised, len(self), self.distinct])}
         for name, column in self.members.to_state("").items():
             rows = _rows_of_a_part(column)
             for start in range(0, max(1, len(column)), rows):
@@ -144,7 +143,7 @@ class Finds:
 
     def restore(self, state: State) -> None:
         """Goes on where `state` was taken."""
-        self.recognised, count = state["recognised"].tolist()
+        self.recognised, count, *distinct = state["recognised"].tolist()
         columns = {}
         for field in fields(Population):
             first = state[f"{_MEMBERS}{field.name}/0"]
@@ -153,6 +152,7 @@ class Finds:
         self.members, self._settled = Population.from_state(columns, ""), {}
         own = {name.removeprefix(_NOVELTY): array for name, array in state.items() if name.startswith(_NOVELTY)}
         self.novelty.restore(own)
+        self.distinct = distinct[0] if distinct else len(self.novelty)  # a former version's did not say
 
     def _shares(self, sizes: Ints) -> Floats:
         """Each cell's chance: by the root of its size, for those that explore evenly, but none above the most allowed,
