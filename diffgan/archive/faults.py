@@ -77,7 +77,7 @@ def _fault(error: Exception, doing: str, path: Path) -> tuple[str, str]:
     """What happened, and how to fix it."""
     known = _SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _DAMAGED)
     # What it could not write, SQLite may find damaged a moment later.
-    if known in (_DAMAGED, _REFUSED) and doing.startswith(("create", "write")) and _is_full(path.parent):
+    if known in (_DAMAGED, _REFUSED) and doing.startswith(("create", "open", "write")) and _is_full(path.parent):
         return _FULL
     return known
 

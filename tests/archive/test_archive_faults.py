@@ -188,6 +188,7 @@ def test_a_full_disk_is_called_so(archive: Archive, make_batch: MakeBatch) -> No
     ("doing", "free", "said"),
     [
         ("create the archive", 100, "disk is full"),
+        ("open the archive", 100, "disk is full"),
         ("write to the archive", 100, "disk is full"),
         ("write to the archive", 1 << 30, "damaged"),
         ("write to the archive", 0, "damaged"),
