@@ -198,12 +198,15 @@ def test_a_full_disk_is_called_so(archive: Archive, make_batch: MakeBatch) -> No
 def test_damage_on_a_full_disk_is_the_disks(
     doing: str, free: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail() -> None:
+    def fail(code: int) -> None:
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorcode = code
         with telling(doing, tmp_path / "archive.db"):
-            raise sqlite3.DatabaseError("database disk image is malformed")
+            raise error
 
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(total=free * 8, free=free))
-    assert_fails(fail, said)
+    assert_fails(lambda: fail(sqlite3.SQLITE_CORRUPT), said)
+    assert_fails(lambda: fail(sqlite3.SQLITE_IOERR), said.replace("damaged", "refused"))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -262,19 +263,20 @@ def test_a_closed_model_says_so(tmp_path: Path, batch: object, count: int) -> No
 
 
 class Listening:
-    """A session that tells how many cores it has, and how many images it was shown."""
+    """A session that tells how many cores it has, how many images it was shown, and whether in a thread of a pool."""
 
-    def __init__(self, session: Any, cores: int | None, asked: list[tuple[int | None, int]]) -> None:
+    def __init__(self, session: Any, cores: int | None, asked: list[tuple[int | None, int, bool]]) -> None:
         self.get_inputs, self.get_outputs = session.get_inputs, session.get_outputs
         self._session, self._cores, self._asked = session, cores, asked
 
     def run(self, wanted: list[str], feed: dict[str, np.ndarray]) -> Any:
-        self._asked.append((self._cores, len(feed["image"])))
+        pooled = threading.current_thread() is not threading.main_thread()
+        self._asked.append((self._cores, len(feed["image"]), pooled))
         return self._session.run(wanted, feed)
 
 
 def test_each_core_answers_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int | None, int]] = []
+    asked: list[tuple[int | None, int, bool]] = []
     opened = onnx_module.open_session
 
     def listening(path: Path, options: ModelOptions, *, cores: int | None = None) -> Listening:
@@ -285,4 +287,4 @@ def test_each_core_answers_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for batch in ("n", 4):
         path = write_dense(tmp_path / f"{batch}.onnx", matrix=weights(), batch=batch)
         adapter.load(str(path), ModelOptions(threads=3)).run(images[:4] if batch == 4 else images)
-    assert sorted(asked, key=str) == [(1, 100)] * 3 + [(3, 4)]
+    assert sorted(asked, key=str) == [(1, 100, True)] * 3 + [(3, 4, False)]

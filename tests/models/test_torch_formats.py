@@ -14,6 +14,7 @@ import torch
 from diffgan.errors import ModelError, UnsafeFileError
 from diffgan.images import ImageSpec
 from diffgan.models import load_classifier
+from diffgan.models.options import ModelOptions
 from diffgan.models.torch_runtime import TorchRuntime
 from diffgan.testing import ClassifierConformance
 
@@ -216,3 +217,25 @@ def test_a_closed_model_says_so(images: np.ndarray) -> None:
     with pytest.raises(ModelError, match="was closed"):
         classifier.predict(images)
     assert isinstance(classifier._runtime, TorchRuntime)
+
+
+class Elsewhere(Net):
+    """Remembers how many images it was shown at a time; its unused weights may be on another device."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__()
+        self.unused = torch.nn.Parameter(torch.zeros(1, device=device))
+        self.shown: list[int] = []
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        self.shown.append(len(images))
+        return super().forward(images)
+
+
+@pytest.mark.parametrize(("device", "shown"), [("cpu", [234, 234, 232]), ("meta", [700])])
+def test_a_batch_is_answered_in_parts_unless_a_module_computes_elsewhere(device: str, shown: list[int]) -> None:
+    images = np.random.default_rng(0).random((700, 1, 4, 4), dtype=np.float32)
+    module = Elsewhere(device).eval()
+    answers, _ = TorchRuntime(module, ModelOptions(threads=2), name="module").run(images)
+    assert module.shown == shown
+    assert np.allclose(answers, expected(images), atol=1e-6)
